@@ -38,7 +38,7 @@ async function probeUpstream(
   const pools = new Map<string, Pool>();
   const poolFor = (origin: string): Pool => {
     const connect = { timeout: limits.timeoutMs };
-    const connector = proxyConnector({ proxies, connect, sparesPrivate: true, tunnelsPlain: true });
+    const connector = proxyConnector({ proxies, connect, bypassesProxyForPrivate: true, tunnelsPlain: true });
     const known = pools.get(origin) ?? new Pool(origin, { connect: connector });
     pools.set(origin, known);
     return known;

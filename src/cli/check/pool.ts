@@ -4,7 +4,7 @@ import { formatDuration } from "../../base/index.ts";
 import { loadExtProc } from "../../server/ext-proc/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
-import { connectPicker, createNames, fencedAs } from "../../server/upstream/index.ts";
+import { blockedKind, connectPicker, createNameResolver } from "../../server/upstream/index.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 type Provider = LoadedNode["compiled"]["snapshot"]["providers"][number];
@@ -29,14 +29,14 @@ export function poolProbes({ name, pool }: Provider, nameServers: readonly strin
 export const memberLookup =
   (servers: readonly string[]): LookupFunction =>
   (host, { all }, callback) => {
-    void createNames({ servers })
-      .look(host)
+    void createNameResolver({ servers })
+      .resolve(host)
       .then((answer) => {
         const found = ([4, 6] as const).flatMap((family) => {
           const it = answer[family];
           return it.kind === "addresses" ? it.addresses.map((address) => ({ address, family })) : [];
         });
-        const dialable = found.filter(({ address }) => fencedAs(address) === undefined);
+        const dialable = found.filter(({ address }) => blockedKind(address) === undefined);
         const [first] = dialable;
         if (first === undefined) callback(Object.assign(new Error("no address"), { code: "ENOTFOUND" }), "", 4);
         else if (all === true) callback(null, dialable);
@@ -57,11 +57,11 @@ async function probeName(
   { timeoutMs }: ProbeLimits,
 ): Promise<Answer> {
   if (host.includes(STAND_IN)) return sealedNote(subject);
-  const answer = await createNames({ servers, limitMs: timeoutMs }).look(host);
+  const answer = await createNameResolver({ servers, limitMs: timeoutMs }).resolve(host);
   const families = [answer[4], answer[6]];
   const addresses = families.flatMap((it) => (it.kind === "addresses" ? it.addresses : []));
   const problem = families.flatMap((it) => (it.kind === "failed" ? it.problem : []))[0];
-  const fencedCount = addresses.filter((address) => fencedAs(address) !== undefined).length;
+  const fencedCount = addresses.filter((address) => blockedKind(address) !== undefined).length;
   const dialableCount = addresses.length - fencedCount;
   if (dialableCount === 0) {
     const why =

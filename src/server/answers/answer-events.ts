@@ -19,11 +19,11 @@ const BLANK_LINE = Buffer.from("\n\n");
 
 type EventPorts = Pick<StreamPorts, "woke" | "failed"> & {
   /** Called when nothing has been sent to the client for a long time. */
-  readonly silent: () => void;
+  readonly onSilence: () => void;
 };
 
 /** Properties of an answer that decide how it is read. */
-export interface Answered {
+export interface AnswerContext {
   readonly route: { readonly name: string };
   readonly dialect: Dialect;
   /** Reader for an answer that consists of messages of another protocol; `undefined` for the answer of a model. */
@@ -40,9 +40,9 @@ export class AnswerEvents {
 
   constructor(
     answer: JudgedAnswer,
-    { dialect, route, read }: Answered,
+    { dialect, route, read }: AnswerContext,
     metrics: GuardrailMetrics,
-    { silent, ...ports }: EventPorts,
+    { onSilence, ...ports }: EventPorts,
   ) {
     const show = (frame: Buffer): void => void this.#frames.push(frame);
     if (read !== undefined) {
@@ -53,7 +53,7 @@ export class AnswerEvents {
     }
     this.#silence = setTimeout(() => {
       this.#silence.refresh();
-      silent();
+      onSilence();
     }, KEEP_ALIVE_MS);
   }
 

@@ -5,8 +5,8 @@
 import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
 import type { RewrittenText } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
-import { inspectAside, refuseUnreadable } from "./inspected-event.ts";
-import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+import { inspectNonDataLines, refuseUnreadable } from "./inspected-event.ts";
+import { createSerialQueue, type InspectedStream, type StreamPorts } from "./stream-ports.ts";
 
 /** Maximum size of the buffered events, in bytes. A token of four bytes arrives in about a hundred bytes. */
 const MAX_FRAME_BYTES = 32 << 20;
@@ -14,23 +14,23 @@ const MAX_FRAME_BYTES = 32 << 20;
 const EVENT_COST = 512;
 
 export function openBufferedStream(ports: StreamPorts): InspectedStream {
-  return new Buffered(ports);
+  return new BufferedStream(ports);
 }
 
-interface Held {
+interface HeldEvent {
   readonly read: EventTexts;
   /** Offsets at which the event's pieces begin in the texts of their channels. */
   readonly starts: readonly number[];
 }
 
-class Buffered implements InspectedStream {
+class BufferedStream implements InspectedStream {
   readonly #ports: StreamPorts;
-  #held: Held[] = [];
+  #held: HeldEvent[] = [];
   /** Texts by channel. A channel that ended and began again is a separate text. */
   #texts = new Map<string, string>();
   #textBytes = 0;
   #frameBytes = 0;
-  readonly #inTurn = inTurns();
+  readonly #inOrder = createSerialQueue();
   /** Whether the answer is too long to be buffered and passes as it arrives. */
   #passes = false;
   #isClosed = false;
@@ -48,11 +48,11 @@ class Buffered implements InspectedStream {
   }
 
   push(event: SseEvent): Later<void> {
-    return this.#inTurn(() => this.#take(event));
+    return this.#inOrder(() => this.#inspectEvent(event));
   }
 
   end(): Later<void> {
-    return this.#inTurn(() => {
+    return this.#inOrder(() => {
       if (this.#passes || this.#ports.answer.isRefused) return undefined;
       const names = [...this.#texts.keys()];
       return after(this.#ports.answer.whole([...this.#texts.values()]), (rewrites) => {
@@ -60,7 +60,7 @@ class Buffered implements InspectedStream {
         const byChannel = new Map(names.map((name, at) => [name, rewrites[at]]));
         for (const held of this.#held) this.#release(held, byChannel);
         for (const name of this.#ports.texts.end()) this.#show(this.#ports.texts.flush(name, "", true));
-        this.#forget();
+        this.#dropBuffer();
       });
     });
   }
@@ -68,17 +68,17 @@ class Buffered implements InspectedStream {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#forget();
+    this.#dropBuffer();
   }
 
-  #take(given: SseEvent): Later<void> {
+  #inspectEvent(given: SseEvent): Later<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
     if (this.#passes) {
       this.#show(given.bytes);
       return undefined;
     }
-    return after(inspectAside(given, answer), (event) => {
+    return after(inspectNonDataLines(given, answer), (event) => {
       if (event === undefined) return;
       const read = texts.read(event);
       refuseUnreadable(read);
@@ -102,14 +102,14 @@ class Buffered implements InspectedStream {
     if (answer.guard.answers.onOversize === "deny") answer.refuseOversize();
     for (const { read } of this.#held) this.#show(read.event.bytes);
     this.#passes = true;
-    this.#forget();
+    this.#dropBuffer();
   }
 
-  #release({ read, starts }: Held, byChannel: ReadonlyMap<string, RewrittenText>): void {
+  #release({ read, starts }: HeldEvent, byChannel: ReadonlyMap<string, RewrittenText>): void {
     const { texts } = this.#ports;
     for (const name of read.closedChannels) this.#show(texts.flush(name, "", true));
     const shown = read.pieces.map(({ channel, text }, at) =>
-      within(text, starts[at] ?? 0, byChannel.get(channel)?.edits ?? []),
+      applyEdits(text, starts[at] ?? 0, byChannel.get(channel)?.edits ?? []),
     );
     this.#show(texts.rewrite(read, shown));
   }
@@ -119,7 +119,7 @@ class Buffered implements InspectedStream {
     if (frame !== undefined && frame.length > 0 && !answer.isRefused && !this.#isClosed) show(frame);
   }
 
-  #forget(): void {
+  #dropBuffer(): void {
     this.#ports.metrics.held(this.#textBytes);
     this.#held = [];
     this.#texts = new Map();
@@ -133,7 +133,7 @@ type Edits = NonNullable<RewrittenText>["edits"];
 /**
  * Returns a piece with the edits applied. `start`: offset of the piece in its text. An edit is inserted where its span begins.
  */
-function within(piece: string, start: number, edits: Edits): string {
+function applyEdits(piece: string, start: number, edits: Edits): string {
   let made = "";
   let at = 0;
   for (const edit of edits) {

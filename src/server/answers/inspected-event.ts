@@ -15,13 +15,13 @@ export class UnreadableAnswer extends Error {
 }
 
 /** Heartbeat: a comment, which every reader of events skips. */
-export const SIGN_OF_LIFE = Buffer.from(":\n\n");
+export const HEARTBEAT_COMMENT = Buffer.from(":\n\n");
 
 /**
  * Returns the event as it is inspected and shown, or `undefined` if the answer is refused. Clients of events do not show
  * comments, ids and invalid lines, but a client that prints the bytes does. They are left out if a rule would rewrite them.
  */
-export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
+export function inspectNonDataLines(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
   const { otherLines: aside = "", bytes, data, event: name } = event;
   if (data === undefined && bytes.length > MAX_EVENT_BYTES) throw new UnreadableAnswer("an event is too long");
   const isNamed = EVENT_NAME.test(name);
@@ -34,7 +34,7 @@ export function inspectAside(event: SseEvent, answer: JudgedAnswer): Later<SseEv
 }
 
 function withoutAside({ data }: SseEvent, event: string): SseEvent {
-  if (data === undefined) return { bytes: SIGN_OF_LIFE, event: "", data, otherLines: ":" };
+  if (data === undefined) return { bytes: HEARTBEAT_COMMENT, event: "", data, otherLines: ":" };
   const lines = data.split("\n").map((line) => `data: ${line}\n`);
   return {
     bytes: Buffer.from(`${event === "" ? "" : `event: ${event}\n`}${lines.join("")}\n`),

@@ -19,7 +19,7 @@ export class JoinedMessages {
    * Returns the new text of each segment, or `undefined` for a segment that does not change. Returns `undefined` instead of a
    * list if the answer is refused.
    */
-  judged(
+  inspect(
     answer: Pick<JudgedAnswer, "message">,
     segments: readonly Segment[],
   ): Later<readonly (string | undefined)[] | undefined> {
@@ -41,7 +41,7 @@ export class JoinedMessages {
       );
       return segments.map(({ kind, text }, at) => {
         const change = crossed.has(at) ? "" : made[at]?.text;
-        if (kind === "output") this.#note(at, change ?? text);
+        if (kind === "output") this.#remember(at, change ?? text);
         return change;
       });
     });
@@ -51,7 +51,7 @@ export class JoinedMessages {
     return this.#shown[at] ?? this.#shown.at(-1) ?? "";
   }
 
-  #note(at: number, shown: string): void {
+  #remember(at: number, shown: string): void {
     if (at < MAX_TEXTS) this.#shown[at] = (this.#before(at) + shown).slice(-MAX_JOINED);
   }
 }

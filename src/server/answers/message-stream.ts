@@ -5,9 +5,9 @@
 import { replaceData, type SseEvent } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
-import { inspectAside, UnreadableAnswer } from "./inspected-event.ts";
+import { inspectNonDataLines, UnreadableAnswer } from "./inspected-event.ts";
 import { JoinedMessages } from "./joined-messages.ts";
-import { type InspectedStream, inTurns, type StreamPorts } from "./stream-ports.ts";
+import { createSerialQueue, type InspectedStream, type StreamPorts } from "./stream-ports.ts";
 
 /** Texts of one message, and a function that replaces them. */
 export interface MessageTexts {
@@ -23,7 +23,7 @@ export type ReadMessage = (message: string) => MessageTexts | undefined;
 const LIKE_JSON = /^\s*[[{]/;
 
 /** Returns the message as it may be shown, or `undefined` if the answer is refused. Throws `UnreadableAnswer`. */
-export function judgedMessage(
+export function inspectMessage(
   message: string,
   read: ReadMessage,
   answer: JudgedAnswer,
@@ -33,12 +33,12 @@ export function judgedMessage(
   const texts = read(message);
   // A lenient client might read a message that cannot be parsed here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is not JSON");
-  const { texts: segments, uninspected, rewrite } = texts ?? plainly(message);
+  const { texts: segments, uninspected, rewrite } = texts ?? asPlainText(message);
   for (const what of uninspected) metrics.uninspected(what);
-  return after(joined.judged(answer, segments), (changes) => changes && rewrite(changes));
+  return after(joined.inspect(answer, segments), (changes) => changes && rewrite(changes));
 }
 
-const plainly = (text: string): MessageTexts => ({
+const asPlainText = (text: string): MessageTexts => ({
   texts: text.trim() === "" ? [] : [{ kind: "tool_result", text, ref: "", turn: 0, isReadOnly: false }],
   uninspected: [],
   rewrite: ([change]) => change ?? text,
@@ -49,17 +49,17 @@ interface MessagePorts extends Pick<StreamPorts, "answer" | "metrics" | "show"> 
 }
 
 export function inspectMessages({ answer, metrics, show, read }: MessagePorts): InspectedStream {
-  const inTurn = inTurns();
+  const inTurn = createSerialQueue();
   const joined = new JoinedMessages();
   let heldBytes = 0;
   let isClosed = false;
 
   function judged(event: SseEvent): Later<void> {
-    return after(inspectAside(event, answer), (seen) => {
+    return after(inspectNonDataLines(event, answer), (seen) => {
       if (seen === undefined || isClosed) return undefined;
       const { data = "" } = seen;
       if (data === "") return show(seen.bytes);
-      return after(judgedMessage(data, read, answer, metrics, joined), (made) => {
+      return after(inspectMessage(data, read, answer, metrics, joined), (made) => {
         if (made !== undefined && !isClosed) show(made === data ? seen.bytes : replaceData(seen, made));
       });
     });

@@ -1,6 +1,6 @@
 /** Updates the headers of an answer that describe its body after the body was rewritten. */
 
-export interface Mending {
+export interface BodyChange {
   /** Whether the shown frames may differ from the received ones. */
   readonly isStream?: boolean;
   readonly isRewritten?: boolean;
@@ -12,7 +12,7 @@ export interface Mending {
 }
 
 /** Headers that describe one exact sequence of bytes, in lower case (RFC 9110, 8.8; RFC 9530; RFC 3230; RFC 1864). */
-export const HEADERS_OF_THE_BODY: ReadonlySet<string> = new Set([
+export const BODY_DIGEST_HEADERS: ReadonlySet<string> = new Set([
   "content-digest",
   "repr-digest",
   "digest",
@@ -25,5 +25,5 @@ export const isBodiless = (method: string | undefined, status: number): boolean 
   method === "HEAD" || status === 204 || status === 304;
 
 /** Returns the content type of a body that was converted to UTF-8. */
-export const inUtf8 = (contentType: string): string =>
+export const withUtf8Charset = (contentType: string): string =>
   `${contentType.replace(/;\s*charset\s*=\s*("[^"]*"|[^;]*)/i, "")}; charset=utf-8`;

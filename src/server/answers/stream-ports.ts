@@ -14,7 +14,7 @@ export interface StreamPorts {
   readonly failed: (error: unknown) => void;
 }
 
-export interface Similar {
+export interface SimilarEvent {
   /** Offset of the first byte after the event. */
   readonly end: number;
   readonly done: Later<void>;
@@ -30,7 +30,7 @@ export interface InspectedStream {
    * Inspects the event that begins at an offset of the bytes, as `push` does, if it resembles the previous one. Returns
    * `undefined` if it must be pushed.
    */
-  readonly pushSimilar?: (bytes: Buffer, at: number) => Similar | undefined;
+  readonly pushSimilar?: (bytes: Buffer, at: number) => SimilarEvent | undefined;
   /** Inspects and shows everything that is held back. */
   readonly end: () => Later<void>;
   /** Stops the inspection because no caller waits any longer. Must also be called at the end. */
@@ -41,13 +41,13 @@ export interface InspectedStream {
   readonly isBuffering: boolean;
 }
 
-interface Turns {
+interface SerialQueue {
   (work: () => Later<void>): Later<void>;
   readonly isBusy: () => boolean;
 }
 
 /** Returns a queue that runs one job at a time; a job that is added while another runs waits for it. */
-export function inTurns(): Turns {
+export function createSerialQueue(): SerialQueue {
   let last: Promise<void> | undefined;
   const inTurn = (work: () => Later<void>): Later<void> => {
     const done = last === undefined ? work() : last.then(work);

@@ -11,8 +11,8 @@ import {
   type Slide,
   type TextChannel,
 } from "../core/guardrails/index.ts";
-import { inspectAside, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
-import { type InspectedStream, inTurns, type Similar, type StreamPorts } from "./stream-ports.ts";
+import { inspectNonDataLines, refuseUnreadable, UnreadableAnswer } from "./inspected-event.ts";
+import { createSerialQueue, type InspectedStream, type SimilarEvent, type StreamPorts } from "./stream-ports.ts";
 
 /**
  * Delay after which text is scanned even if no further event triggers a scan, in milliseconds. Together with the scan, a byte is
@@ -23,10 +23,10 @@ const SETTLE_MS = 10;
 const MAX_CHANNELS = 512;
 
 export function openWindowedStream(ports: StreamPorts): InspectedStream {
-  return new Windowed(ports);
+  return new WindowedStream(ports);
 }
 
-interface Open {
+interface OpenChannel {
   readonly channel: TextChannel;
   /** Sliding window for detectors without bounded matches; `undefined` if every detector proves text clean before its end. */
   readonly slide: Slide | undefined;
@@ -34,12 +34,12 @@ interface Open {
 
 const NOTHING_SHOWN = "";
 
-class Windowed implements InspectedStream {
+class WindowedStream implements InspectedStream {
   readonly #ports: StreamPorts;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, OpenChannel>();
   #timer: NodeJS.Timeout | undefined;
-  readonly #inTurn = inTurns();
-  #mostHeldBytes = 0;
+  readonly #inOrder = createSerialQueue();
+  #maxHeldBytes = 0;
   #isClosed = false;
 
   constructor(ports: StreamPorts) {
@@ -57,25 +57,25 @@ class Windowed implements InspectedStream {
   }
 
   push(event: SseEvent): Later<void> {
-    return this.#inTurn(() => this.#take(event));
+    return this.#inOrder(() => this.#inspectEvent(event));
   }
 
-  pushSimilar(bytes: Buffer, at: number): Similar | undefined {
+  pushSimilar(bytes: Buffer, at: number): SimilarEvent | undefined {
     const { texts, answer } = this.#ports;
-    if (this.#isClosed || answer.isRefused || this.#inTurn.isBusy()) return undefined;
+    if (this.#isClosed || answer.isRefused || this.#inOrder.isBusy()) return undefined;
     const event = texts.readSimilar(bytes, at);
     if (event === undefined) return undefined;
-    const done = this.#inTurn(() =>
+    const done = this.#inOrder(() =>
       after(this.#piece({ channel: event.template.path, text: event.text, isEnd: false }), (shown) => {
         this.#show(texts.rewriteSimilar(event, shown));
-        this.#noteHeld();
+        this.#updateHeldBytes();
       }),
     );
     return { end: at + event.bytes.length, done };
   }
 
   end(): Later<void> {
-    return this.#inTurn(() => {
+    return this.#inOrder(() => {
       clearTimeout(this.#timer);
       this.#timer = undefined;
       const { texts, answer } = this.#ports;
@@ -92,14 +92,14 @@ class Windowed implements InspectedStream {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#ports.metrics.held(this.#mostHeldBytes);
+    this.#ports.metrics.held(this.#maxHeldBytes);
     this.#open.clear();
   }
 
-  #take(given: SseEvent): Later<void> {
+  #inspectEvent(given: SseEvent): Later<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
-    return after(inspectAside(given, answer), (event) => {
+    return after(inspectNonDataLines(given, answer), (event) => {
       if (event === undefined) return undefined;
       const read = texts.read(event);
       refuseUnreadable(read);
@@ -107,7 +107,7 @@ class Windowed implements InspectedStream {
       return after(this.#closeAll(read.closedChannels, 0), () =>
         after(this.#pieces(read.pieces, 0, []), (shown) => {
           this.#show(texts.rewrite(read, shown));
-          this.#noteHeld();
+          this.#updateHeldBytes();
         }),
       );
     });
@@ -128,14 +128,14 @@ class Windowed implements InspectedStream {
   }
 
   #piece({ channel: name, text, isEnd }: Piece): Later<string> {
-    const open = this.#open.get(name) ?? this.#opened(name);
+    const open = this.#open.get(name) ?? this.#openChannel(name);
     open.slide?.push(text);
     const shown = open.channel.push(text);
     if (!isEnd) return shown;
     return after(shown, (first) => after(this.#finish(name, open), (rest) => first + rest));
   }
 
-  #opened(name: string): Open {
+  #openChannel(name: string): OpenChannel {
     if (this.#open.size >= MAX_CHANNELS) throw new UnreadableAnswer("it has too many texts at once");
     const { answer, metrics } = this.#ports;
     const { answers } = answer.guard;
@@ -179,7 +179,7 @@ class Windowed implements InspectedStream {
     );
   }
 
-  #finish(name: string, { channel, slide }: Open): Later<string> {
+  #finish(name: string, { channel, slide }: OpenChannel): Later<string> {
     // Detectors that prove nothing before the end of a text inspect it here.
     return after(slide?.end(), () =>
       after(channel.end(), (rest) => {
@@ -211,14 +211,14 @@ class Windowed implements InspectedStream {
     if (frame !== undefined && frame.length > 0 && !answer.isRefused && !this.#isClosed) show(frame);
   }
 
-  #noteHeld(): void {
+  #updateHeldBytes(): void {
     let held = 0;
     let isWaiting = false;
     for (const { channel } of this.#open.values()) {
       held += channel.heldBytes;
       isWaiting ||= channel.isWaiting;
     }
-    this.#mostHeldBytes = Math.max(this.#mostHeldBytes, held);
+    this.#maxHeldBytes = Math.max(this.#maxHeldBytes, held);
     if (isWaiting && this.#timer === undefined && !this.#isClosed) {
       this.#timer = setTimeout(() => this.#settle(), SETTLE_MS);
     }
@@ -228,7 +228,7 @@ class Windowed implements InspectedStream {
     this.#timer = undefined;
     const { failed, woke } = this.#ports;
     try {
-      const done = this.#inTurn(() => this.#settleAll([...this.#open], 0));
+      const done = this.#inOrder(() => this.#settleAll([...this.#open], 0));
       if (done instanceof Promise) done.then(woke, failed);
       else woke();
     } catch (error) {
@@ -236,10 +236,10 @@ class Windowed implements InspectedStream {
     }
   }
 
-  #settleAll(open: readonly (readonly [string, Open])[], from: number): Later<void> {
+  #settleAll(open: readonly (readonly [string, OpenChannel])[], from: number): Later<void> {
     const { texts } = this.#ports;
     for (let at = from; at < open.length; at++) {
-      const [name, { channel }] = open[at] as readonly [string, Open];
+      const [name, { channel }] = open[at] as readonly [string, OpenChannel];
       if (!channel.isWaiting || this.#open.get(name)?.channel !== channel) continue;
       const shown = channel.settle();
       if (shown instanceof Promise) {

@@ -1,6 +1,6 @@
 /** Decodes a body so that it can be read. The original body is forwarded. */
 import { GatewayError } from "../../base/index.ts";
-import { Gathering, type Holding } from "../memory/index.ts";
+import { BodyBuffer, type RequestMemory } from "../memory/index.ts";
 import { CODING_NAMES, codingOf } from "./codings.ts";
 
 const CHUNK_BYTES = 64 << 10;
@@ -19,7 +19,12 @@ const FREE_BYTES = 1 << 20;
  * Decodes a body. Decoding stops when the output exceeds `maxBytes`, the maximum ratio, or the available memory: throws
  * `body_too_large`, `invalid_request` or `overloaded`. The caller must release the memory that `holding` counts.
  */
-export async function decode(body: Buffer, encoding: string, maxBytes: number, holding: Holding): Promise<Buffer> {
+export async function decode(
+  body: Buffer,
+  encoding: string,
+  maxBytes: number,
+  holding: RequestMemory,
+): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);
   if (coding === undefined) {
     throw new GatewayError("invalid_request", `The content encoding is not one of ${CODING_NAMES.join(", ")}.`);
@@ -27,7 +32,7 @@ export async function decode(body: Buffer, encoding: string, maxBytes: number, h
   const byRatio = Math.max(FREE_BYTES, body.length * MAX_RATIO);
   holding.hold(DECODER_BYTES);
   const decoder = coding.decoder(CHUNK_BYTES);
-  const gathering = new Gathering(holding, Math.min(maxBytes, byRatio));
+  const gathering = new BodyBuffer(holding, Math.min(maxBytes, byRatio));
   try {
     decoder.end(body);
     for await (const chunk of decoder as AsyncIterable<Buffer>) {

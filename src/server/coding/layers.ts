@@ -1,6 +1,6 @@
 /** Decodes a body with several content encodings, and encodes a changed body in the same way. */
 import { GatewayError } from "../../base/index.ts";
-import type { Holding } from "../memory/index.ts";
+import type { RequestMemory } from "../memory/index.ts";
 import { type Coding, codingOf } from "./codings.ts";
 import { decode } from "./decode.ts";
 
@@ -29,7 +29,7 @@ export async function peel(
   body: Buffer,
   layers: readonly string[],
   maxBytes: number,
-  holding: Holding,
+  holding: RequestMemory,
 ): Promise<Peeled> {
   if (layers.length > MAX_LAYERS) {
     throw new GatewayError("invalid_request", `The body has more than ${MAX_LAYERS} content encodings.`);

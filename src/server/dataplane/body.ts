@@ -1,7 +1,7 @@
 /** Reads a whole request body. Routing needs the body, and a further attempt sends it again. */
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
-import { Gathering, type Holding } from "../memory/index.ts";
+import { BodyBuffer, type RequestMemory } from "../memory/index.ts";
 
 const EMPTY = Buffer.alloc(0);
 
@@ -26,7 +26,7 @@ interface BodyReader {
  * `body_too_large` for other bodies, `overloaded` if the memory budget is exhausted, and `request_timeout` for a stalled sender
  * through `reader.onError`. The caller must release `holding`.
  */
-export function readBody(request: IncomingMessage, maxBytes: number, holding: Holding, reader: BodyReader): void {
+export function readBody(request: IncomingMessage, maxBytes: number, holding: RequestMemory, reader: BodyReader): void {
   const { "content-length": declared, "transfer-encoding": encoding } = request.headers;
   const length = declared === undefined ? undefined : Number(declared);
   if (length === 0 || (length === undefined && encoding === undefined)) {
@@ -36,7 +36,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Ho
   if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
 
   reader.onStart?.();
-  const gathering = new Gathering(holding, length ?? maxBytes, true);
+  const gathering = new BodyBuffer(holding, length ?? maxBytes, true);
   let stallTimer: NodeJS.Timeout | undefined;
   let isSettled = false;
   const settle = (): void => {

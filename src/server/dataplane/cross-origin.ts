@@ -13,7 +13,7 @@ import type { Snapshot } from "../snapshot/index.ts";
 import { CARD_HEADERS } from "./discovery/card-document.ts";
 import { isRegistryRequest, SHARED_HEADERS } from "./discovery/registry.ts";
 import { lowerCase } from "./headers.ts";
-import { agentPlace } from "./hops/agents/agent-path.ts";
+import { parseAgentPath } from "./hops/agents/agent-path.ts";
 import type { Ports } from "./ports.ts";
 
 /** Returns whether a page of another origin sent the request and may do so; `undefined` if no such page sent it. */
@@ -58,8 +58,8 @@ export function preflightOf(
 function preflightTermsOf(request: IncomingMessage, fronted: Snapshot["fronted"]): PreflightTerms {
   const { url = "/" } = request;
   if (isRegistryRequest(request)) return termsFromHeaders(SHARED_HEADERS);
-  const agent = agentPlace(url, fronted);
-  if (agent?.wants === "card") return termsFromHeaders(CARD_HEADERS);
+  const agent = parseAgentPath(url, fronted);
+  if (agent?.resource === "card") return termsFromHeaders(CARD_HEADERS);
   if (agent !== undefined) return { methods: ["POST"], usualHeaders: USUAL_HEADERS };
   if (url.startsWith("/.well-known/")) return { methods: ["GET", "HEAD"], usualHeaders: USUAL_HEADERS };
   const [path = ""] = url.split("?", 1);

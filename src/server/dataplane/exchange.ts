@@ -10,7 +10,7 @@ import { asRefusal, GatewayError, runMicrotask } from "../../base/index.ts";
 import { NOT_A_POST, type RpcFault, rpcError } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
 import { type Loss, refusalHeaders, type StreamStamp } from "../core/dialects/index.ts";
-import { Holding } from "../memory/index.ts";
+import { RequestMemory } from "../memory/index.ts";
 import type { ContainsCredential, Downstream } from "../upstream/index.ts";
 import { AnswerWriter } from "./answer-writer.ts";
 import { declaresBody, discardBody, expectsContinue } from "./body.ts";
@@ -53,7 +53,7 @@ export class Exchange implements Downstream {
   /** Cross-origin details of the request; `undefined` unless a browser page of another origin sent it. */
   readonly crossOrigin: Crossing | undefined;
   /** Memory held for the answer until the client has received it or has left. */
-  readonly holding: Holding;
+  readonly holding: RequestMemory;
   /** Called once the answer is written or its connection is lost. */
   onClosed: ((exchange: Exchange) => void) | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
@@ -75,7 +75,7 @@ export class Exchange implements Downstream {
     this.#response = response;
     this.#writer = new AnswerWriter(response);
     this.#ports = ports;
-    this.holding = new Holding(ports.admission);
+    this.holding = new RequestMemory(ports.admission);
     const snapshot = ports.snapshot();
     this.report = new RequestReport(request, snapshot, ports);
     this.requestId = this.report.requestId;

@@ -13,7 +13,7 @@
  */
 
 export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/index.ts";
-export { displayText as shownName } from "./caller-label.ts";
+export { displayText } from "./caller-label.ts";
 export { refuseConnection } from "./connection-admission.ts";
 export type { DecisionSink } from "./decision-trace.ts";
 export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
@@ -21,7 +21,7 @@ export { type EffectiveProfile, effectiveProfileOf } from "./governance/effectiv
 export { servedBy } from "./hops/model/choose-channel.ts";
 export { guardRoute } from "./hops/model/guard.ts";
 export type { Target } from "./hops/model/resolve-target.ts";
-export { type ConnectionSource as Accepted, type Listener, listen } from "./listen.ts";
+export { type ConnectionSource, type Listener, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
@@ -45,9 +45,9 @@ export {
   recordBudgets,
 } from "./refusals/index.ts";
 export type {
-  RequestHop as FinishedHop,
-  RequestSummary as FinishedRequest,
-  SummarySink as FinishedSink,
+  RequestHop,
+  RequestSummary,
+  SummarySink,
 } from "./request-summary.ts";
 export {
   createResponses,
@@ -59,14 +59,14 @@ export {
 export {
   type AttemptFailure,
   createStatistics,
-  type ProviderReading as Measured,
+  type ProviderReading,
   type ProviderStatistics,
-  type RecordedFailure as KeptFailure,
+  type RecordedFailure,
   type Statistics,
 } from "./statistics.ts";
 export type {
   RequestSpan,
-  RequestSpanEnd as EndedRequest,
-  RequestStart as StartedRequest,
+  RequestSpanEnd,
+  RequestStart,
   Tracing,
 } from "./tracing.ts";

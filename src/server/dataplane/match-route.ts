@@ -2,13 +2,13 @@
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import { type Dialect, findRoute, isHttpOnly, isReadAsOneRoute, wrongPathMessage } from "../core/dialects/index.ts";
-import type { Place } from "./hops/model/resolve-target.ts";
+import type { RouteMatch } from "./hops/model/resolve-target.ts";
 
 /**
  * Returns the route of a request. Throws `invalid_request`, `not_found` or `websocket_not_carried`. `method` is `UPGRADE` for a
  * WebSocket handshake.
  */
-export function locate(method: string, request: IncomingMessage): Place {
+export function matchRoute(method: string, request: IncomingMessage): RouteMatch {
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
@@ -22,7 +22,7 @@ export function locate(method: string, request: IncomingMessage): Place {
   if (countOf(request, "content-type") > 1) {
     throw new GatewayError("invalid_request", "The request must have at most one Content-Type header.");
   }
-  if (method === "UPGRADE" && isHttpOnly(path)) throw notCarried();
+  if (method === "UPGRADE" && isHttpOnly(path)) throw webSocketRefusal();
   const route = findRoute(method, path);
   if (route === undefined) throw new GatewayError("not_found", wrongPathMessage(request.method ?? "GET", path));
   return {
@@ -43,7 +43,7 @@ function adviceOn(path: string): string {
 }
 
 /** Returns the refusal of a WebSocket handshake, whose status makes clients that try a WebSocket first fall back to HTTP. */
-export const notCarried = (why = "This path does not support WebSockets", param?: string): GatewayError =>
+export const webSocketRefusal = (why = "This path does not support WebSockets", param?: string): GatewayError =>
   new GatewayError("websocket_not_carried", `${why}: send the request by HTTP.`, param === undefined ? {} : { param });
 
 /** Returns the dialect of the route that the path names. */

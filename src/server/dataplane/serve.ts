@@ -11,7 +11,7 @@ import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
 import type { Crossing } from "../core/cross-origin/index.ts";
 import { mayBeForBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
-import { Holding } from "../memory/index.ts";
+import { RequestMemory } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
 import { readBody } from "./body.ts";
 import { originNotAllowed, preflightOf } from "./cross-origin.ts";
@@ -23,25 +23,25 @@ import { type EffectiveProfile, effectiveProfileOf } from "./governance/effectiv
 import { type IdentifyOptions, identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { admitCaller } from "./governance/suspended.ts";
-import { type AgentPlace, agentPlace } from "./hops/agents/agent-path.ts";
-import { agentAt } from "./hops/agents/resolve-agent.ts";
+import { type AgentPath, parseAgentPath } from "./hops/agents/agent-path.ts";
+import { resolveAgent } from "./hops/agents/resolve-agent.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { HEARTBEAT_MS } from "./hops/heartbeat.ts";
-import { type AdmittedList, admit } from "./hops/model/admit.ts";
-import { type Forwarding, forwardTo } from "./hops/model/forward-to.ts";
-import { whileJudged } from "./hops/model/hold-back-answer.ts";
+import { type AdmittedProviders, admit } from "./hops/model/admit.ts";
+import { type Forwarding, forwardRequest } from "./hops/model/forward-to.ts";
+import { forwardDuringVerdict } from "./hops/model/hold-back-answer.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
-import { allowedModels, ownAnswer } from "./hops/model/models-list.ts";
+import { allowedModels, localModelsAnswer } from "./hops/model/models-list.ts";
 import {
-  ownResponse,
+  localResponse,
   type ResponseCaller,
-  responseCaller,
+  responseCallerOf,
   sealingFor,
   withReferences,
 } from "./hops/model/own-responses.ts";
 import { reserve, usedAt } from "./hops/model/reserve.ts";
-import { address, type Place, type Target } from "./hops/model/resolve-target.ts";
-import { dialectOf, locate, routeDialect } from "./match-route.ts";
+import { type RouteMatch, resolveTarget, type Target } from "./hops/model/resolve-target.ts";
+import { dialectOf, matchRoute, routeDialect } from "./match-route.ts";
 import { beginUse, type Meter, type RequestUse } from "./metering/index.ts";
 import type { OwnDocument } from "./own-document.ts";
 import type { Ports } from "./ports.ts";
@@ -57,16 +57,16 @@ interface RequestHead {
   readonly snapshot: Snapshot;
   readonly isRegistry: boolean;
   /** Place of the MCP server or agent; `undefined` if the path names none. */
-  readonly agent: AgentPlace | undefined;
+  readonly agent: AgentPath | undefined;
   /** Place of the model route; `undefined` if the request is not for one. */
-  readonly place: Place | undefined;
+  readonly place: RouteMatch | undefined;
   readonly asked: IdentifyOptions;
 }
 
 /** Request on a model route whose caller is known. */
 interface ModelCall {
   readonly snapshot: Snapshot;
-  readonly place: Place;
+  readonly place: RouteMatch;
   readonly effective: EffectiveProfile;
   readonly original: Buffer;
   /** Caller of the Responses API; `undefined` for other requests. */
@@ -80,7 +80,7 @@ const ROUTES_WITHOUT_TEXT: ReadonlySet<string> = new Set(["models", "model"]);
 class RequestHandler {
   readonly #exchange: Exchange;
   readonly #ports: Ports;
-  readonly #held: Holding;
+  readonly #held: RequestMemory;
   #isAdmitted = false;
   #meter: Meter | undefined;
   /** Entry of the usage ledger; `undefined` until caller and upstream are known, and if no ledger is kept. */
@@ -90,7 +90,7 @@ class RequestHandler {
   constructor(exchange: Exchange, ports: Ports) {
     this.#exchange = exchange;
     this.#ports = ports;
-    this.#held = new Holding(ports.admission);
+    this.#held = new RequestMemory(ports.admission);
   }
 
   begin(): void {
@@ -167,8 +167,8 @@ class RequestHandler {
         return;
       }
     }
-    const agent = isRegistry ? undefined : agentAt(exchange, snapshot, this.#ports); // refuses with 403
-    const place = isRegistry || agent !== undefined ? undefined : locate(request.method ?? "GET", request); // refuses with 404, before a byte of the body is read
+    const agent = isRegistry ? undefined : resolveAgent(exchange, snapshot, this.#ports); // refuses with 403
+    const place = isRegistry || agent !== undefined ? undefined : matchRoute(request.method ?? "GET", request); // refuses with 404, before a byte of the body is read
     if (place !== undefined) {
       report.facts.hop = "llm";
       exchange.form = dialectForm(place.dialect);
@@ -176,13 +176,13 @@ class RequestHandler {
     }
     admission.enter(); // refuses with 503
     this.#isAdmitted = true;
-    if (agent?.wants === "card") {
+    if (agent?.resource === "card") {
       const card = cardDocument(agent, snapshot, request.method ?? "GET", this.#ports); // refuses with 404, 405, 502 or 503
       this.#endIfFails(card.then((document) => this.#answer(document)));
       return;
     }
     const server = agent?.kind === "mcp" ? agent : undefined;
-    const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.asked };
+    const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.name };
     const arrival = { snapshot, isRegistry, agent, place, asked };
     const found = identify(request, snapshot.governance, governing, asked); // refuses with 401
     if (found instanceof Promise) this.#endIfFails(found.then((caller) => this.#readBody(caller, arrival)));
@@ -197,8 +197,8 @@ class RequestHandler {
     const exchange = this.#exchange;
     const { request } = exchange;
     if (crossing.kind === "refused") {
-      const agent = agentPlace(request.url ?? "/", snapshot.fronted);
-      if (agent?.wants === "call") exchange.form = rpcForm(agent.kind);
+      const agent = parseAgentPath(request.url ?? "/", snapshot.fronted);
+      if (agent?.resource === "call") exchange.form = rpcForm(agent.kind);
       else exchange.form = dialectForm(routeDialect(request));
       throw originNotAllowed(snapshot);
     }
@@ -222,7 +222,7 @@ class RequestHandler {
       this.#answer(registryDocument(request, snapshot.fronted, effective));
       return;
     }
-    if (agent?.asked === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
+    if (agent?.name === "") throw new GatewayError("not_found", wrongPathMessage("POST", `/${agent.kind}`));
     if (agent !== undefined && request.method !== "POST") {
       exchange.answerFault(NOT_A_POST);
       this.#end();
@@ -264,12 +264,12 @@ class RequestHandler {
       return;
     }
     const allowed = () => allowedModels(snapshot, effective, governing?.suspensions);
-    const models = ownAnswer(snapshot, request.method, place, allowed);
+    const models = localModelsAnswer(snapshot, request.method, place, allowed);
     if (models !== undefined) {
       this.#answer({ body: models });
       return;
     }
-    const asResponse = responseCaller(place, effective, request, ports.responses);
+    const asResponse = responseCallerOf(place, effective, request, ports.responses);
     const guard = snapshot.guardrails.of(effective.profile.name);
     const call = { snapshot, place, effective, original, asResponse, guard };
     if (asResponse === undefined) {
@@ -277,7 +277,7 @@ class RequestHandler {
       return;
     }
     exchange.form = responsesForm(place.dialect, responsesFailure);
-    const localAnswer = ownResponse(request.method ?? "GET", place, asResponse); // refuses with 404
+    const localAnswer = localResponse(request.method ?? "GET", place, asResponse); // refuses with 404
     this.#endIfFails(
       localAnswer.then((body) => (body === undefined ? this.#decodeBody(call) : this.#answer({ body }))),
     );
@@ -303,7 +303,7 @@ class RequestHandler {
     const held = this.#held;
     const { "content-type": contentType = "" } = request.headers;
     facts.trace?.recordRoute(place);
-    const addressed = address(snapshot, place, { contentType, original, plain, held, facts }); // refuses with 400, 404, 413 or 503
+    const addressed = resolveTarget(snapshot, place, { contentType, original, plain, held, facts }); // refuses with 400, 404, 413 or 503
     const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, held);
     if (target instanceof Promise) this.#endIfFails(target.then((referred) => this.#admit(referred, call)));
     else this.#admit(target, call);
@@ -332,7 +332,7 @@ class RequestHandler {
     else this.#forward(meter, admitted, target, call);
   }
 
-  #forward(meter: Meter | undefined, admitted: AdmittedList, target: Target, call: ModelCall): void {
+  #forward(meter: Meter | undefined, admitted: AdmittedProviders, target: Target, call: ModelCall): void {
     this.#meter = meter;
     const exchange = this.#exchange;
     if (exchange.isGone) {
@@ -353,11 +353,11 @@ class RequestHandler {
       ports: this.#ports,
     };
     if (guard === undefined)
-      forwardTo(admitted, forwarding, this.#onDone); // refuses with 502 or 504
+      forwardRequest(admitted, forwarding, this.#onDone); // refuses with 502 or 504
     else this.#endIfFails(this.#inspect(guard, admitted, forwarding).then(() => this.#end()));
   }
 
-  async #inspect(guard: Guard, admitted: AdmittedList, forwarding: Forwarding): Promise<void> {
+  async #inspect(guard: Guard, admitted: AdmittedProviders, forwarding: Forwarding): Promise<void> {
     const exchange = this.#exchange;
     const { target, snapshot, effective, held, ports } = forwarding;
     const sinks = { trail: ports.governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
@@ -367,7 +367,7 @@ class RequestHandler {
       await verdict;
       return;
     }
-    const candidates = inspected.target === target ? admitted : admitted.readdressed(inspected.target);
+    const candidates = inspected.target === target ? admitted : admitted.withRewrittenTarget(inspected.target);
     const isInspected = guard.inspectsOutput && !ROUTES_WITHOUT_TEXT.has(target.route.name);
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
@@ -387,9 +387,9 @@ class RequestHandler {
         ports,
         answering: isInspected ? answering : undefined,
       };
-      return awaitCompletion((done) => forwardTo(candidates, further, done)); // refuses with 403, 502, 503 or 504
+      return awaitCompletion((done) => forwardRequest(candidates, further, done)); // refuses with 403, 502, 503 or 504
     };
     if (verdict === undefined) await forwardInspected(forwarding.downstream);
-    else await whileJudged(exchange, verdict, forwardInspected);
+    else await forwardDuringVerdict(exchange, verdict, forwardInspected);
   }
 }

@@ -7,7 +7,7 @@
  * it is pending. Memory is bounded by the configuration: one window and 50 failures per provider.
  */
 import type { Clock } from "../../base/index.ts";
-import type { FailureKind, SaidError } from "../upstream/index.ts";
+import type { FailureKind, ProviderError } from "../upstream/index.ts";
 import { Interval, type IntervalReading } from "./interval.ts";
 import { quantile } from "./latencies.ts";
 import { type CounterName, SlidingWindow, WINDOW_SECONDS } from "./sliding-window-counts.ts";
@@ -41,7 +41,7 @@ export interface AttemptFailure {
   /** Milliseconds since the beginning of the attempt. */
   readonly durationMs: number;
   /** Error that the provider reported, which may be filled in later; `undefined` without one. */
-  readonly error: { readonly reported: SaidError } | undefined;
+  readonly error: { readonly reported: ProviderError } | undefined;
   /** Reason why an answer could not be used; absent for other failures. It quotes nothing from the answer. */
   readonly reason?: string;
   /** Whether the attempt failed after its answer had begun, in which case it is already counted. */
@@ -107,7 +107,7 @@ export interface Statistics {
   /** Returns whether nothing was recorded in the last 60 seconds, so that readings stay the same until something is. */
   isQuiet(): boolean;
   /** Calls the listener once, as soon as something is recorded. There is one listener at a time; `undefined` removes it. */
-  onNextChange(listener: (() => void) | undefined): void;
+  awaitChange(listener: (() => void) | undefined): void;
 }
 
 export function createStatistics(clock: Clock): Statistics {
@@ -148,7 +148,7 @@ export function createStatistics(clock: Clock): Statistics {
     read: (provider) => providers.get(provider)?.read(),
     failures: (provider) => providers.get(provider)?.failures(),
     isQuiet: () => ![...providers.values()].some((it) => it.hasRecentCounts()),
-    onNextChange(listener) {
+    awaitChange(listener) {
       changeListener = listener;
     },
   };

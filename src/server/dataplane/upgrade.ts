@@ -7,9 +7,9 @@ import type { Duplex } from "node:stream";
 import { asRefusal, type RefusalCause, type RefusalCode } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { createSessionWork, refusalBody, refusalHeaders } from "../core/dialects/index.ts";
-import { Holding } from "../memory/index.ts";
+import { RequestMemory } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
-import type { Watch } from "../upstream/index.ts";
+import type { PickerFeedback } from "../upstream/index.ts";
 import type { SessionCharge } from "./budgets/index.ts";
 import { callerLabels } from "./caller-label.ts";
 import { errorOf, modelSpanNaming, requestSpanNaming } from "./conventions/index.ts";
@@ -20,15 +20,15 @@ import { identify, recheckCredential } from "./governance/identify.ts";
 import { removedError } from "./governance/removed.ts";
 import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { admitCaller } from "./governance/suspended.ts";
-import { agentPlace } from "./hops/agents/agent-path.ts";
-import { type Admitted, admit, deniedByRules, type Governed } from "./hops/model/admit.ts";
+import { parseAgentPath } from "./hops/agents/agent-path.ts";
+import { type AdmissionContext, type AdmittedProvider, admit, deniedByRules } from "./hops/model/admit.ts";
 import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
 import { prepare } from "./hops/model/prepare.ts";
-import { address, type Target } from "./hops/model/resolve-target.ts";
+import { resolveTarget, type Target } from "./hops/model/resolve-target.ts";
 import { sessionSpending } from "./hops/model/spending.ts";
 import { asNotCarried, inPlaceOf, modellessSession } from "./hops/websocket/carried.ts";
 import { inspectSession } from "./hops/websocket/inspect-session.ts";
-import { type SessionAttempt, sessionAttempt } from "./hops/websocket/session-attempt.ts";
+import { type SessionAttempt, startSessionAttempt } from "./hops/websocket/session-attempt.ts";
 import {
   closeTunnel,
   offeredProtocols,
@@ -38,7 +38,7 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
-import { locate, notCarried } from "./match-route.ts";
+import { matchRoute, webSocketRefusal } from "./match-route.ts";
 import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
 import type { Governing, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
@@ -68,7 +68,7 @@ export async function serveUpgrade(
   const requestId = requestIdOf(request, ports.snapshot());
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
-  const held = new Holding(ports.admission);
+  const held = new RequestMemory(ports.admission);
   let isAdmitted = false;
   let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
@@ -77,7 +77,7 @@ export async function serveUpgrade(
   let charge: SessionCharge | undefined;
   let unwatch: (() => void) | undefined;
   let trail: SessionTrail | undefined;
-  let schedulerWatch: Watch | undefined;
+  let schedulerWatch: PickerFeedback | undefined;
   let closeInspection: (() => void) | undefined;
   let use: RequestUse | undefined;
   const ending = new AbortController();
@@ -106,7 +106,7 @@ export async function serveUpgrade(
     const now = performance.now();
     const error = errorOf(status, code === "" ? endedBy : code);
     ports.metrics.conventions.recordRequest(labels, (now - startedAt) / 1_000, error, undefined);
-    if (attempt?.isBegun === true) ports.metrics.conventions.recordAttempt(labels, attempt.lastedMs / 1_000, error);
+    if (attempt?.isBegun === true) ports.metrics.conventions.recordAttempt(labels, attempt.elapsedMs / 1_000, error);
     const ending = {
       at: Date.now() - (now - startedAt),
       requestId,
@@ -129,9 +129,9 @@ export async function serveUpgrade(
     // A browser sends no preflight before it opens a session, so a page of an unlisted origin is refused here.
     const crossing = crossOriginDecisionOf(request, snapshot, ports);
     if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
-    if (!isModelPath(request, snapshot)) throw notCarried();
+    if (!isModelPath(request, snapshot)) throw webSocketRefusal();
     if (governing?.isRemoved() === true) throw removedError();
-    const place = locate("UPGRADE", request);
+    const place = matchRoute("UPGRADE", request);
     labels = ports.metrics.labels(place.route.name);
     ports.admission.enter();
     isAdmitted = true;
@@ -145,10 +145,10 @@ export async function serveUpgrade(
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(effective.profile.name);
     const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
-    const target = address(snapshot, place, { ...nothing, held, facts, modelless });
+    const target = resolveTarget(snapshot, place, { ...nothing, held, facts, routeWithoutModel: modelless });
     facts.trace?.recordRoute(place);
     facts.trace?.recordTarget(target);
-    const governed: Governed = {
+    const governed: AdmissionContext = {
       effective,
       isInspected: guard() !== undefined,
       requestId,
@@ -215,7 +215,7 @@ export async function serveUpgrade(
       origin: channel.shownOrigin,
       naming: modelSpanNaming(labels, false),
     });
-    attempt = sessionAttempt(provider.name, ports, attemptSpan, callerLabels({ requestId, caller }, target.model));
+    attempt = startSessionAttempt(provider.name, ports, attemptSpan, callerLabels({ requestId, caller }, target.model));
     const meter = snapshot.governance.meters
       ? createSessionMeter({
           charge,
@@ -223,8 +223,8 @@ export async function serveUpgrade(
           route: place.route.name,
           label: target.label,
           metrics: ports.metrics.usage,
-          spent: (units) => ports.statistics?.of(provider.name)?.addUnits(units),
-          counted(usage) {
+          onUnits: (units) => ports.statistics?.of(provider.name)?.addUnits(units),
+          onUsage(usage) {
             facts.addUsage(usage);
             ports.metrics.conventions.recordUsage(labels, usage);
           },
@@ -240,8 +240,8 @@ export async function serveUpgrade(
     const routed = await routing;
     if (routed.kind === "answered") {
       const { status, contentType, body } = routed.answer;
-      attempt.begun();
-      attempt.answered(status);
+      attempt.begin();
+      attempt.recordAnswer(status);
       finish(status, "");
       refuseUpgrade(socket, status, ["content-type", contentType, "x-gateway-request-id", requestId], body);
       return;
@@ -269,7 +269,7 @@ export async function serveUpgrade(
       observe: {
         message(from, data, isBinary) {
           work.read(from, data, isBinary);
-          if (from === "upstream") meter?.message(data, isBinary);
+          if (from === "upstream") meter?.readMessage(data, isBinary);
           else if (gate?.(data, isBinary) === false) {
             recordRefusal("model_not_allowed", undefined);
             ending.abort(closeTunnel(1008, "model not allowed"));
@@ -279,33 +279,33 @@ export async function serveUpgrade(
         },
       },
       inspect: inspector,
-      hides: presented?.containsCredential,
+      isHidden: presented?.containsCredential,
       passesRedirects: governing === undefined && presented === undefined,
-      inPlaceOf: (status) => inPlaceOf(status, place),
+      refusalInsteadOf: (status) => inPlaceOf(status, place),
       account: held,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
         ...(guardrailNames === "" ? [] : ["x-gateway-guardrails", guardrailNames]),
       ],
       handshake: {
-        begun: attempt.begun,
-        answered(status) {
+        onDialed: attempt.begin,
+        onAnswered(status) {
           openedAt = performance.now();
-          attempt?.answered(status);
+          attempt?.recordAnswer(status);
         },
       },
       signal: ending.signal,
     });
-    route.watch?.ended(false);
+    route.watch?.end(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
-    use?.asked(provider.name, admitted.model ?? "");
+    use?.recordAttempt(provider.name, admitted.model ?? "");
     use?.end(result.kind === "refused");
     finish(result.kind === "refused" ? result.status : 101, "");
   } catch (error) {
     const refusal = asRefusal(error);
     if (refusal.code === "internal") ports.log.error("session failed", { request: requestId, error: refusal.cause });
-    const kind = attempt?.refused(refusal.code, refusal.message);
+    const kind = attempt?.recordRefusal(refusal.code, refusal.message);
     if (kind === "invalid" || kind === "redirect") {
       const { provider: upstream, route } = labels;
       logUpstreamFault(ports.log, {
@@ -325,12 +325,12 @@ export async function serveUpgrade(
     draining.removeEventListener("abort", stopUnlessBusy);
     drainEnded.removeEventListener("abort", stop);
     unwatch?.();
-    schedulerWatch?.ended(true);
+    schedulerWatch?.end(true);
     closeInspection?.();
     inspectionController.abort();
     trail?.close();
     charge?.release(); // has no effect if the charge was settled
-    attempt?.ended();
+    attempt?.end();
     closeSession?.();
     use?.end(true); // has no effect if the entry has ended
     held.close();
@@ -344,7 +344,7 @@ export async function serveUpgrade(
  */
 function isModelPath(request: IncomingMessage, { fronted }: Snapshot): boolean {
   const { url = "/" } = request;
-  return agentPlace(url, fronted) === undefined && !isRegistryRequest(request) && !url.startsWith("/.well-known/");
+  return parseAgentPath(url, fronted) === undefined && !isRegistryRequest(request) && !url.startsWith("/.well-known/");
 }
 
 function refusingAsNotSupported<T>(admitting: () => T): T {
@@ -360,10 +360,10 @@ function refusingAsNotSupported<T>(admitting: () => T): T {
  * Returns `undefined` if any model is allowed.
  */
 function createModelGate(
-  { provider }: Admitted,
+  { provider }: AdmittedProvider,
   target: Target,
   snapshot: Snapshot,
-  governed: Governed,
+  governed: AdmissionContext,
 ): ModelGate | undefined {
   const { effective, suspensions } = governed;
   const { allows, policy } = effective.profile;

@@ -19,7 +19,7 @@ export interface Target {
   readonly port: number;
 }
 
-export type Connected = (error: Error | null, socket: Socket | null) => void;
+export type OnConnected = (error: Error | null, socket: Socket | null) => void;
 
 /** Cancels the attempt; `done` is not called afterwards. */
 type Cancel = () => void;
@@ -27,7 +27,7 @@ type Cancel = () => void;
 export const authority = ({ host, port }: Target): string => `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 /** Connects to the proxy itself, for plain requests in absolute form. Calls `done` once, asynchronously. */
-export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Connected): Cancel {
+export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: OnConnected): Cancel {
   const { host, port, isTls } = proxy;
   const socket = isTls
     ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] })
@@ -59,16 +59,22 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: Conne
 }
 
 /** Opens a tunnel to the target, within `limitMs` in total. Calls `done` once, asynchronously. */
-export function openTunnel(proxy: ForwardProxy, target: Target, limitMs: number, done: Connected): Cancel {
+export function openTunnel(proxy: ForwardProxy, target: Target, limitMs: number, done: OnConnected): Cancel {
   const endsAt = performance.now() + limitMs;
   let cancel = connectToProxy(proxy, limitMs, (error, socket) => {
     if (socket === null) done(error, null);
-    else cancel = askForTunnel(proxy, target, socket, Math.max(1, endsAt - performance.now()), done);
+    else cancel = requestTunnel(proxy, target, socket, Math.max(1, endsAt - performance.now()), done);
   });
   return () => cancel();
 }
 
-function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limitMs: number, done: Connected): Cancel {
+function requestTunnel(
+  proxy: ForwardProxy,
+  target: Target,
+  socket: Socket,
+  limitMs: number,
+  done: OnConnected,
+): Cancel {
   const name = authority(target);
   let head: Buffer = NOTHING;
   const settle = (error: Error | null): void => {
@@ -86,9 +92,9 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;
     head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-    judge();
+    readAnswer();
   };
-  const judge = (): void => {
+  const readAnswer = (): void => {
     const end = head.indexOf("\r\n\r\n");
     if (end < 0) {
       if (head.length > MAX_ANSWER_BYTES || !looksLikeHttp(head)) fail("does not answer CONNECT with valid HTTP/1.1");
@@ -101,7 +107,7 @@ function askForTunnel(proxy: ForwardProxy, target: Target, socket: Socket, limit
       settle(null);
     } else if (status >= 100 && status < 200) {
       // The status is informational; the final one follows.
-      if (head.length > 0) judge();
+      if (head.length > 0) readAnswer();
     } else if (status >= 300) settle(refusedByProxy(proxy, name, status));
     else fail("does not answer CONNECT with valid HTTP/1.1");
   };

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { Agent, buildConnector, DecoratorHandler, type Dispatcher } from "undici";
 import { authority, connectToProxy, openTunnel } from "./connect-to-proxy.ts";
-import { failedBehindProxy, refusedByProxy } from "./fault.ts";
+import { faultBehindProxy, refusedByProxy } from "./fault.ts";
 import { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 
@@ -15,7 +15,7 @@ export interface ConnectorOptions {
   /** Options of the connection to the destination: roots, lookup, `allowH2`, `timeout` in milliseconds. */
   readonly connect: buildConnector.BuildOptions;
   /** True for an MCP server or agent: addresses of private networks are reached directly. */
-  readonly sparesPrivate?: boolean;
+  readonly bypassesProxyForPrivate?: boolean;
   /** True if plain HTTP is tunneled too, for clients that cannot write a request in absolute form. */
   readonly tunnelsPlain?: boolean;
 }
@@ -24,10 +24,10 @@ export interface ConnectorOptions {
 const forwarding = new WeakMap<Socket, ForwardProxy>();
 
 /** Returns the proxy of a connection, or `undefined` if requests over it are written as for the origin itself. */
-export const forwardedBy = (socket: Socket): ForwardProxy | undefined => forwarding.get(socket);
+export const proxyOf = (socket: Socket): ForwardProxy | undefined => forwarding.get(socket);
 
 export function proxyConnector(options: ConnectorOptions): buildConnector.connector {
-  const { proxies, connect, sparesPrivate = false, tunnelsPlain = false } = options;
+  const { proxies, connect, bypassesProxyForPrivate = false, tunnelsPlain = false } = options;
   const direct = buildConnector(connect);
   const limitMs = connect.timeout ?? 10_000;
   const through = (proxy: ForwardProxy, to: buildConnector.Options, url: URL, done: buildConnector.Callback): void => {
@@ -46,7 +46,7 @@ export function proxyConnector(options: ConnectorOptions): buildConnector.connec
       direct({ ...to, httpSocket: socket }, (...[failed, secure]: Parameters<buildConnector.Callback>) => {
         if (failed === null) return done(null, secure as Socket);
         socket.destroy();
-        done(failedBehindProxy(proxy, authority(target), failed), null);
+        done(faultBehindProxy(proxy, authority(target), failed), null);
       });
     });
   };
@@ -54,7 +54,7 @@ export function proxyConnector(options: ConnectorOptions): buildConnector.connec
     const url = new URL(`${to.protocol}//${to.host ?? to.hostname}`);
     const proxy = proxies.proxyFor(url);
     if (proxy === undefined) return direct(to, done);
-    const isPrivate = sparesPrivate ? isPrivateAddress(hostOf(url)) : false;
+    const isPrivate = bypassesProxyForPrivate ? isPrivateAddress(hostOf(url)) : false;
     if (isPrivate === true) return direct(to, done);
     if (isPrivate === false) return through(proxy, to, url, done);
     resolvesToPrivate(hostOf(url), (isNear) => (isNear ? direct(to, done) : through(proxy, to, url, done)));

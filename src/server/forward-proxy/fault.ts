@@ -8,7 +8,7 @@ export class ForwardProxyFault extends Error {
   readonly syscall = "connect";
 
   constructor(proxy: ForwardProxy, what: string, cause?: unknown) {
-    super(`the forward proxy ${proxy.shown} ${what}`, { cause });
+    super(`the forward proxy ${proxy.displayAddress} ${what}`, { cause });
     this.name = "ForwardProxyFault";
   }
 }
@@ -17,7 +17,7 @@ export class ForwardProxyFault extends Error {
  * Returns the error of a connection that failed behind the proxy: most often because of the certificate of a proxy that
  * intercepts TLS.
  */
-export function failedBehindProxy(proxy: ForwardProxy, target: string, cause: Error): ForwardProxyFault {
+export function faultBehindProxy(proxy: ForwardProxy, target: string, cause: Error): ForwardProxyFault {
   return new ForwardProxyFault(
     proxy,
     `let the connection to ${target} through, which failed: ${reasonOf(cause)}`,

@@ -1,6 +1,6 @@
 /** Forward proxies: rules for which addresses use one, and connections through them. */
 
-export { type ConnectorOptions, forwardedBy, inAbsoluteForm, openProxyAgent, proxyConnector } from "./connector.ts";
+export { type ConnectorOptions, inAbsoluteForm, openProxyAgent, proxyConnector, proxyOf } from "./connector.ts";
 export { ForwardProxyFault, refusedByProxy } from "./fault.ts";
 export { createProxyConnection, openHttpsProxyAgent } from "./node-connection.ts";
 export { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";

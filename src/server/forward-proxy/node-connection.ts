@@ -3,8 +3,8 @@ import { Agent, type RequestOptions } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { authority, type Connected, openTunnel, type Target } from "./connect-to-proxy.ts";
-import { failedBehindProxy } from "./fault.ts";
+import { authority, type OnConnected, openTunnel, type Target } from "./connect-to-proxy.ts";
+import { faultBehindProxy } from "./fault.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 
 interface ProxyConnectionOptions {
@@ -19,7 +19,7 @@ interface ProxyConnectionOptions {
 }
 
 /** Opens a connection to the target. Calls `done` once, asynchronously. */
-export function createProxyConnection(options: ProxyConnectionOptions, done: Connected): void {
+export function createProxyConnection(options: ProxyConnectionOptions, done: OnConnected): void {
   const { proxy, target, tls, limitMs, signal } = options;
   let isSettled = false;
   const settle = (error: Error | null, socket: Socket | null): void => {
@@ -39,7 +39,7 @@ export function createProxyConnection(options: ProxyConnectionOptions, done: Con
       clearTimeout(timer);
       secure.off("error", fail).on("error", ignore).destroy();
       socket.destroy();
-      settle(failedBehindProxy(proxy, authority(target), cause), null);
+      settle(faultBehindProxy(proxy, authority(target), cause), null);
     };
     const timer = setTimeout(() => fail(new Error("no TLS handshake in time")), limitMs);
     secure.once("error", fail).once("secureConnect", () => {

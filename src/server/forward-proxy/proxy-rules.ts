@@ -7,7 +7,7 @@ import { BlockList, isIP } from "node:net";
 
 export interface ForwardProxy {
   /** Address without credentials, as messages, `check` and `status` show it. */
-  readonly shown: string;
+  readonly displayAddress: string;
   readonly isTls: boolean;
   /** Host name or address, without brackets. */
   readonly host: string;
@@ -94,7 +94,7 @@ function parseProxy(text: string): ForwardProxy | string {
   const [user, password] = credentials;
   const basic = Buffer.from(`${user}:${password}`).toString("base64");
   return {
-    shown: `${url.protocol}//${url.hostname}:${port}`,
+    displayAddress: `${url.protocol}//${url.hostname}:${port}`,
     isTls,
     host: hostOf(url),
     port,

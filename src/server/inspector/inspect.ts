@@ -21,7 +21,7 @@ import {
   settleJudged,
   sumFacts,
 } from "../core/guardrails/index.ts";
-import { type Account, Holding, readingBytes } from "../memory/index.ts";
+import { type Account, estimateParsingBytes, RequestMemory } from "../memory/index.ts";
 import type { GuardrailSnapshot } from "../snapshot/index.ts";
 import type { BodyMemory, HeaderList, Verdict, WholeRequest } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-list.ts";
@@ -101,7 +101,7 @@ export async function inspectRequest(
 
 async function inspectBody({ headers, body, memory }: WholeRequest, context: InspectionContext): Promise<Verdict> {
   const { guard, state, inspectsResponses } = context;
-  const holding = new Holding(accountOf(memory));
+  const holding = new RequestMemory(accountOf(memory));
   const routes = routesOf(headers);
   let shape: ProxiedShape | undefined;
   try {
@@ -113,7 +113,7 @@ async function inspectBody({ headers, body, memory }: WholeRequest, context: Ins
       holding,
     );
     refuseBatch(headers, plain, routes);
-    if (guard.inspectsBody) holding.hold(readingBytes(plain));
+    if (guard.inspectsBody) holding.hold(estimateParsingBytes(plain));
     const read = readProxiedRequest(headers, plain, guard.inspectsBody);
     shape = read.shape;
     state.shape = shape;
@@ -143,7 +143,7 @@ async function decompress(
   body: Buffer,
   isRead: boolean,
   { maxBodyBytes }: BodyMemory,
-  holding: Holding,
+  holding: RequestMemory,
 ): Promise<Peeled> {
   const layers = isRead && body.length > 0 ? layersIn(headerValues(headers, "content-encoding")) : [];
   return layers.length === 0

@@ -8,7 +8,7 @@ import { layersIn, peel } from "../coding/index.ts";
 import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } from "../core/agents/index.ts";
 import type { Dialect } from "../core/dialects/index.ts";
 import { answerFacts, JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
-import { Holding } from "../memory/index.ts";
+import { RequestMemory } from "../memory/index.ts";
 import { type AnswerInspectionOptions, inspectAnswer, type ResponseInspection } from "./answer/answer-inspection.ts";
 import { readHead } from "./answer/response-head.ts";
 import type { HeaderList } from "./exchange/index.ts";
@@ -108,7 +108,7 @@ async function decompressAnswer(
   encoding: string,
   reserve: AnswerInspectionOptions["reserve"],
 ): Promise<Buffer> {
-  const holding = new Holding(accountOf({ reserve }));
+  const holding = new RequestMemory(accountOf({ reserve }));
   try {
     return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, holding)).plain;
   } catch (cause) {

@@ -12,12 +12,12 @@ export interface AdmissionLimits {
 export const DEFAULT_ADMISSION: AdmissionLimits = { maxInFlight: 4_096, maxBufferedBytes: 512 << 20 };
 
 /** Number of requests in flight, and bytes held for them. */
-export interface Held {
+export interface AdmissionUsage {
   readonly inFlight: number;
   readonly bytes: number;
 }
 
-export const NOTHING_HELD: Held = { inFlight: 0, bytes: 0 };
+export const NO_USAGE: AdmissionUsage = { inFlight: 0, bytes: 0 };
 
 export interface Admission {
   readonly limits: AdmissionLimits;
@@ -30,12 +30,12 @@ export interface Admission {
   inFlight(): number;
   bufferedBytes(): number;
   /** Sets the requests and bytes that other processes hold within the same limits. */
-  besides(others: Held): void;
+  besides(others: AdmissionUsage): void;
 }
 
 export function createAdmission(limits: AdmissionLimits): Admission {
   const { maxInFlight, maxBufferedBytes } = limits;
-  let others = NOTHING_HELD;
+  let others = NO_USAGE;
   let inFlight = 0;
   let buffered = 0;
   return {

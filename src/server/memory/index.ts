@@ -2,11 +2,11 @@
 export {
   type Admission,
   type AdmissionLimits,
+  type AdmissionUsage,
   createAdmission,
   DEFAULT_ADMISSION,
-  type Held,
-  NOTHING_HELD,
+  NO_USAGE,
 } from "./admission.ts";
-export { Gathering } from "./gathering.ts";
-export { type Account, Holding } from "./holding.ts";
-export { readingBytes } from "./reading.ts";
+export { BodyBuffer } from "./body-buffer.ts";
+export { estimateParsingBytes } from "./reading.ts";
+export { type Account, RequestMemory } from "./request-memory.ts";

@@ -19,7 +19,7 @@ WEIGHTS[OPEN_OBJECT] = 320;
  * Returns the bytes to hold for a message, from before it is read until its texts are released. It counts characters and parses
  * nothing, which takes a millisecond per megabyte: a message that is refused for lack of memory costs only that.
  */
-export function readingBytes(message: Buffer | string): number {
+export function estimateParsingBytes(message: Buffer | string): number {
   let bytes = COPIES * message.length;
   if (typeof message === "string") {
     for (let at = 0; at < message.length; at++) bytes += WEIGHTS[message.charCodeAt(at)] ?? 0;

@@ -3,36 +3,36 @@
  * from malloc would be part of a heap that stays at its largest size as long as one small piece at its end is in use.
  *
  * The engine does not count this memory when it decides whether to collect garbage. So this module requests a collection once
- * unused memory exceeds `MAX_LEFT_BYTES`, or a smaller amount after a time without allocations.
+ * unused memory exceeds `MAX_UNUSED_BYTES`, or a smaller amount after a time without allocations.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { GatewayError } from "../../base/index.ts";
 
-const MAX_LEFT_BYTES = 128 << 20;
+const MAX_UNUSED_BYTES = 128 << 20;
 /** Minimum amount of unused memory that is worth a collection, in bytes. */
-const FEW_LEFT_BYTES = 8 << 20;
+const MIN_UNUSED_BYTES = 8 << 20;
 const CHECK_EVERY_MS = 1_000;
 
 /** Bytes of all regions that are not collected yet. */
 let uncollectedBytes = 0;
-/** Bytes of the regions whose holder has not called `leave`. */
+/** Bytes of the regions whose holder has not called `release`. */
 let usedBytes = 0;
 let uncollectedBefore = 0;
-let look: NodeJS.Timeout | undefined;
+let checkTimer: NodeJS.Timeout | undefined;
 let collect: (() => void) | undefined;
 
-interface Taken {
+interface RegionSize {
   bytes: number;
 }
 
-const collected = new FinalizationRegistry<Taken>(({ bytes }) => {
+const collected = new FinalizationRegistry<RegionSize>(({ bytes }) => {
   uncollectedBytes -= bytes;
 });
 
 export class Region {
   readonly #memory: ArrayBuffer;
-  readonly #taken: Taken = { bytes: 0 };
+  readonly #taken: RegionSize = { bytes: 0 };
   #isLeft = false;
 
   /**
@@ -40,7 +40,7 @@ export class Region {
    * has none left.
    */
   constructor(mostBytes: number) {
-    this.#memory = allocated(() => new ArrayBuffer(0, { maxByteLength: mostBytes }));
+    this.#memory = orOverloaded(() => new ArrayBuffer(0, { maxByteLength: mostBytes }));
     collected.register(this.#memory, this.#taken);
   }
 
@@ -57,29 +57,29 @@ export class Region {
   grow(bytes: number): void {
     const length = Math.min(Math.max(bytes, Math.ceil(this.length * 1.5)), this.#memory.maxByteLength);
     const more = length - this.length;
-    if (uncollectedBytes + more - usedBytes > MAX_LEFT_BYTES) collectNow();
-    allocated(() => this.#memory.resize(length));
+    if (uncollectedBytes + more - usedBytes > MAX_UNUSED_BYTES) collectNow();
+    orOverloaded(() => this.#memory.resize(length));
     this.#taken.bytes = length;
     uncollectedBytes += more;
     usedBytes += more;
-    look ??= setInterval(lookAgain, CHECK_EVERY_MS).unref();
+    checkTimer ??= setInterval(checkUnused, CHECK_EVERY_MS).unref();
   }
 
   /** Marks the region as unused by its holder. The bytes can still be read. */
-  leave(): void {
+  release(): void {
     if (this.#isLeft) return;
     this.#isLeft = true;
     usedBytes -= this.#taken.bytes;
   }
 }
 
-function lookAgain(): void {
+function checkUnused(): void {
   const isAtRest = uncollectedBytes === uncollectedBefore;
   uncollectedBefore = uncollectedBytes;
   if (uncollectedBytes === 0) {
-    clearInterval(look);
-    look = undefined;
-  } else if (isAtRest && uncollectedBytes - usedBytes > FEW_LEFT_BYTES) collectNow();
+    clearInterval(checkTimer);
+    checkTimer = undefined;
+  } else if (isAtRest && uncollectedBytes - usedBytes > MIN_UNUSED_BYTES) collectNow();
 }
 
 /** Runs the engine's garbage collector, which is only available behind a flag. */
@@ -91,7 +91,7 @@ function collectNow(): void {
   collect();
 }
 
-function allocated<Value>(allocate: () => Value): Value {
+function orOverloaded<Value>(allocate: () => Value): Value {
   try {
     return allocate();
   } catch (cause) {

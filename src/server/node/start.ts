@@ -17,7 +17,7 @@ import {
 import type { IssuerOptions } from "../auth/index.ts";
 import { openPresenter } from "../credentials/index.ts";
 import {
-  type Accepted,
+  type ConnectionSource,
   createMetrics,
   createModelCalls,
   createOwnCards,
@@ -25,13 +25,13 @@ import {
   type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
   type DecisionSink,
-  type FinishedSink,
   type Governing,
   listen,
   type OtherNodes,
   type Refusals,
   type SealKey,
   type Statistics,
+  type SummarySink,
   type TlsLayer,
 } from "../dataplane/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
@@ -181,14 +181,14 @@ export function measureAdmission(admission: Admission, instruments: Instruments)
 
 interface DataPlaneOptions extends DataPlaneBounds {
   /** Listen address, or the connections that another process accepts. */
-  readonly listen: string | Accepted;
+  readonly listen: string | ConnectionSource;
   /** Admission control of this process; omitted if nothing else in it buffers bodies. */
   readonly admission?: Admission;
   readonly snapshot: Snapshot;
   /** Statistics of providers; omitted if nothing reads them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
-  readonly finished?: FinishedSink;
+  readonly finished?: SummarySink;
   readonly decisions?: DecisionSink;
   /** Replicated state and audit trail; omitted in a process without state. */
   readonly governing?: Governing;

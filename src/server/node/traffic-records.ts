@@ -18,7 +18,7 @@ export function createTrafficRecords({ rehearsalMemory }: DataPlaneBounds) {
   let budgetRecords: BudgetRecords | undefined;
   return {
     statistics: createStatistics(systemClock),
-    refusals: createRefusals(systemClock, (refusal) => budgetRecords?.refused(refusal)),
+    refusals: createRefusals(systemClock, (refusal) => budgetRecords?.add(refusal)),
     requests: createRequests(),
     /** Records for rehearsals; `undefined` if none are kept. */
     records: recordsOf(rehearsalMemory),

@@ -9,9 +9,9 @@ import { headerValue } from "./header-value.ts";
 import type { PresentedOutcome } from "./present.ts";
 import type { Trigger } from "./provider.ts";
 import { ErrorBody, type ProviderError, providerErrorIn } from "./provider-error.ts";
-import { type Move, nextMove, retryAfterMs, timeoutTrigger } from "./retry-policy.ts";
+import { type NextStep, nextStep, retryAfterMs, timeoutTrigger } from "./retry-policy.ts";
 
-const ANSWER: Move = { kind: "answer" };
+const ANSWER: NextStep = { kind: "answer" };
 
 /** Position of the attempt among the candidates. */
 interface Turn {
@@ -27,7 +27,7 @@ interface Turn {
 export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   result: AttemptResult = "answered";
   status: number | null = null;
-  move: Move = ANSWER;
+  move: NextStep = ANSWER;
   readonly inside: Judge["inside"];
   readonly mayMove: boolean;
   /** Next candidate; set for a failover. */
@@ -84,11 +84,11 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
   }
 
   decoding(): void {
-    this.#options.decoding?.();
+    this.#options.onDecoding?.();
   }
 
   started(ms: number): void {
-    if (this.result === "answered") this.#options.answered(ms);
+    if (this.result === "answered") this.#options.onAnswer(ms);
   }
 
   /** Records that the pool's picker answered instead. No retry and no failover follow. */
@@ -128,11 +128,11 @@ export class Ruling<One extends AnyCandidate> implements Judge, Attempted {
     this.result = trigger;
     this.failedAfterMs = performance.now() - this.#begunAt;
     const { candidate, at, repeated } = this.#turn;
-    this.move = nextMove(
+    this.move = nextStep(
       { trigger, retryAfterMs },
       {
         retry: candidate.provider.retry,
-        repeated,
+        retries: repeated,
         failoverWhen: candidates.failoverWhen,
         hasNext: () => {
           this.following = candidates.at(at + 1);

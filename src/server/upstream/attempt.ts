@@ -10,7 +10,7 @@ import { runMicrotask } from "../../base/index.ts";
 import { AnswerDecoding, areDecoded, type DecodedSink, layersOf } from "./decoding.ts";
 import { headerValue } from "./header-value.ts";
 import { HeldAnswer, mayBeText, ofError, withoutEncoding } from "./held-answer.ts";
-import type { AnswerHandler, Sending } from "./http/index.ts";
+import type { AnswerHandler, RequestInProgress } from "./http/index.ts";
 import type { PickerAnswer } from "./picker/answers.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route, Server } from "./server.ts";
@@ -99,7 +99,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   /** Server of the attempt; `undefined` once the attempt has ended there. */
   #server: Server | undefined;
   /** Request in progress; `undefined` until it is sent. */
-  #sending: Sending | undefined;
+  #sending: RequestInProgress | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasHeaders = false;
   #discardedBytes = 0;
@@ -138,7 +138,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     });
     const server = this.#route.next(undefined);
     if (server !== undefined) this.#dispatch(server);
-    else this.#giveUp({ kind: "unreachable", cause: new NoServer(this.#route.whyNone) });
+    else this.#giveUp({ kind: "unreachable", cause: new NoServer(this.#route.noServerReason) });
   }
 
   #timedOut(): void {
@@ -147,30 +147,30 @@ class Attempt implements AnswerHandler, DecodedSink {
 
   #dispatch(server: Server): void {
     this.#server = server;
-    server.begun();
+    server.beginAttempt();
     server.client.dispatch(this.#request, this);
   }
 
   /** Ends the attempt at this server. */
   #leave(): void {
-    this.#server?.ended();
+    this.#server?.endAttempt();
     this.#server = undefined;
   }
 
   /** Ends the attempt. `isCut`: the answer is no longer wanted. */
   #over(isCut: boolean): void {
     this.#leave();
-    this.#route.watch?.ended(isCut);
+    this.#route.watch?.end(isCut);
   }
 
-  connected(sending: Sending): void {
+  onConnected(sending: RequestInProgress): void {
     this.#sending = sending;
-    this.#server?.connected();
+    this.#server?.recordConnect();
     if (this.#phase === "settled") this.#abort();
   }
 
   /** Handles the loss of a reused connection. A failure to connect again counts as if nothing had been sent. */
-  disconnected(): void {
+  onDisconnected(): void {
     this.#sending = undefined;
   }
 
@@ -178,13 +178,13 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#sending?.abort(this);
   }
 
-  head(status: number, statusText: string, headers: readonly string[], resume: () => void): void {
+  onHead(status: number, statusText: string, headers: readonly string[], resume: () => void): void {
     if (this.#phase === "settled") return;
     clearTimeout(this.#timer);
     this.#hasHeaders = true;
     const { watch } = this.#route;
     if (watch !== undefined && this.#server !== undefined) {
-      watch.answered(status, headerValue(headers, "content-type"), this.#server);
+      watch.reportAnswer(status, headerValue(headers, "content-type"), this.#server);
     }
     this.#options.waited(performance.now() - this.#startedAt);
     const { judge } = this.#options;
@@ -224,7 +224,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     return withoutEncoding(headers);
   }
 
-  data(chunk: Buffer): boolean {
+  onData(chunk: Buffer): boolean {
     this.#error?.add?.(chunk);
     if (this.#phase === "settled") {
       this.#discardedBytes += chunk.length;
@@ -240,7 +240,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     return this.#held === undefined || this.#phase !== "holding" || this.#hold(this.#held, chunk);
   }
 
-  complete(): void {
+  onComplete(): void {
     this.#over(false);
     this.#error?.end?.();
     if (this.#decoding !== undefined && this.#phase !== "settled") this.#decoding.end();
@@ -262,7 +262,7 @@ class Attempt implements AnswerHandler, DecodedSink {
     } else this.#giveUp({ kind: "invalid", cause });
   }
 
-  failed(cause: Error): void {
+  onFailed(cause: Error): void {
     if (this.#sending === undefined && this.#moved(cause)) return;
     this.#over(true);
     this.#error?.end?.();
@@ -290,7 +290,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   #moved(cause: Error): boolean {
     const failed = this.#server;
     if (failed === undefined) return false;
-    failed.unreachable(cause);
+    failed.recordConnectFailure(cause);
     if (this.#phase === "settled") return false;
     const next = this.#route.next(failed);
     if (next === undefined) return false;
@@ -312,7 +312,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   #giveUp(outcome: AttemptOutcome): void {
     this.#settle(outcome);
     this.#decoding?.destroy();
-    this.#route.watch?.ended(true);
+    this.#route.watch?.end(true);
     this.#abort();
   }
 

@@ -89,20 +89,20 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   /** Caller that the presented credential may depend on. */
   readonly actingFor?: RequestCaller | undefined;
   /** Called before each request is sent, with the check for headers of its answer that reveal the gateway's credential. */
-  readonly presented: (bears: ContainsCredential | undefined) => void;
+  readonly onPresented: (bears: ContainsCredential | undefined) => void;
   readonly downstream: Downstream;
   /**
    * Called at the start of each attempt, so that the answer's headers can state how many attempts there were and at which
    * upstream.
    */
-  readonly attempting: (candidate: One, isRetry: boolean) => void;
+  readonly onAttempt: (candidate: One, isRetry: boolean) => void;
   /** Called when a successful answer begins to reach the client. `ms`: time since its attempt began. */
-  readonly answered: (ms: number) => void;
+  readonly onAnswer: (ms: number) => void;
   /** Called before an answer begins whose content encoding is decoded. */
-  readonly decoding?: () => void;
-  readonly attempted: (provider: One["provider"], outcome: Attempted) => void;
+  readonly onDecoding?: () => void;
+  readonly onAttemptEnd: (provider: One["provider"], outcome: Attempted) => void;
   /** Receives the milliseconds spent waiting for upstreams or between attempts, which are not overhead of the gateway. */
-  readonly waited: (ms: number) => void;
+  readonly onWait: (ms: number) => void;
   /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
   readonly holdMs: number;
   /** Whether redirects are passed on like other answers; otherwise they are refused. */

@@ -11,68 +11,68 @@ import { failureOf, Ruling } from "./attempt-outcome.ts";
 import type { AnyCandidate, ForwardOptions } from "./candidates.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { PresentedOutcome } from "./present.ts";
-import { attemptRouted, deliver } from "./routed.ts";
+import { attemptRouted, deliverPickerAnswer } from "./routed.ts";
 
 /**
- * Forwards a request. `over` is called once: when the answer was delivered, when the client left, or with the refusal if no
+ * Forwards a request. `onDone` is called once: when the answer was delivered, when the client left, or with the refusal if no
  * candidate answered.
  */
-export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, over: CompletionCallback): void {
-  new Forwarding(options, over).begin();
+export function forward<One extends AnyCandidate>(options: ForwardOptions<One>, onDone: CompletionCallback): void {
+  new ForwardedRequest(options, onDone).begin();
 }
 
 /**
  * Request on its way from candidate to candidate. The usual case, a delivered answer, is reported with its last byte and without
  * a promise; any other outcome is handled after the code that reported it has returned.
  */
-class Forwarding<One extends AnyCandidate> {
+class ForwardedRequest<One extends AnyCandidate> {
   readonly #options: ForwardOptions<One>;
-  readonly #over: CompletionCallback;
+  readonly #onDone: CompletionCallback;
   readonly #startedAt = performance.now();
-  #isOver = false;
+  #hasEnded = false;
   /** Position of the candidate, counted from 0. */
-  #at = -1;
+  #position = -1;
   /** Number of earlier attempts at the candidate. */
-  #repeated = 0;
+  #retries = 0;
 
   constructor(options: ForwardOptions<One>, over: CompletionCallback) {
     this.#options = options;
-    this.#over = over;
+    this.#onDone = over;
   }
 
   begin(): void {
     try {
-      this.#ask(this.#options.candidates.at(0));
+      this.#tryCandidate(this.#options.candidates.at(0));
     } catch (error) {
       this.#end(error);
     }
   }
 
   #end(error?: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#over(error);
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#onDone(error);
   }
 
-  #ask(candidate: One | undefined, failed?: GatewayError): void {
+  #tryCandidate(candidate: One | undefined, failed?: GatewayError): void {
     if (candidate === undefined) throw failed ?? new GatewayError("upstream_unreachable", "No provider answered.");
-    this.#at++;
-    this.#repeated = 0;
+    this.#position++;
+    this.#retries = 0;
     this.#attempt({ candidate, ...candidate.prepare() });
   }
 
-  #attempt(asked: Asked<One>): void {
+  #attempt(asked: PreparedCandidate<One>): void {
     const { candidate, request, downstream } = asked;
     const { provider, channel, subset } = candidate;
     const options = this.#options;
     const { decodes, checksForError, mapsErrors, retypes } = asked;
-    const turn = { candidate, at: this.#at, repeated: this.#repeated, checksForError };
+    const turn = { candidate, at: this.#position, repeated: this.#retries, checksForError };
     const ruling = new Ruling<One>(options, turn, this.#startedAt);
-    options.attempting(candidate, turn.repeated > 0);
+    options.onAttempt(candidate, turn.repeated > 0);
     const span = options.tracer && startSpan(options.tracer, candidate, request);
     attemptRouted(
       { origins: options.origins, channel, subset, requestId: options.requestId },
-      span === undefined ? request : carrying(span, request),
+      span === undefined ? request : withTraceHeaders(span, request),
       downstream,
       {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
@@ -81,30 +81,40 @@ class Forwarding<One extends AnyCandidate> {
         retypes,
         holdMs: options.holdMs,
         judge: ruling,
-        waited: options.waited,
+        waited: options.onWait,
         presenter: options.presenter,
         credential: channel.credential,
         host: channel.host,
         actingFor: options.actingFor,
-        presented: options.presented,
+        presented: options.onPresented,
       },
       (outcome) => {
-        if (outcome.kind === "delivered") this.#judge(outcome, ruling, asked, span);
-        else queueMicrotask(() => this.#judge(outcome, ruling, asked, span));
+        if (outcome.kind === "delivered") this.#onOutcome(outcome, ruling, asked, span);
+        else queueMicrotask(() => this.#onOutcome(outcome, ruling, asked, span));
       },
     );
   }
 
-  #judge(outcome: PresentedOutcome, ruling: Ruling<One>, asked: Asked<One>, span: AttemptSpan | undefined): void {
-    if (this.#isOver) return;
+  #onOutcome(
+    outcome: PresentedOutcome,
+    ruling: Ruling<One>,
+    asked: PreparedCandidate<One>,
+    span: AttemptSpan | undefined,
+  ): void {
+    if (this.#hasEnded) return;
     try {
-      this.#follow(outcome, ruling, asked, span);
+      this.#takeNextStep(outcome, ruling, asked, span);
     } catch (error) {
       this.#end(error);
     }
   }
 
-  #follow(outcome: PresentedOutcome, ruling: Ruling<One>, asked: Asked<One>, span: AttemptSpan | undefined): void {
+  #takeNextStep(
+    outcome: PresentedOutcome,
+    ruling: Ruling<One>,
+    asked: PreparedCandidate<One>,
+    span: AttemptSpan | undefined,
+  ): void {
     const { kind } = outcome;
     if (kind === "fault") throw outcome.error;
     const options = this.#options;
@@ -113,33 +123,33 @@ class Forwarding<One extends AnyCandidate> {
     if (kind === "abandoned") ruling.result = "abandoned";
     if (kind === "declined") ruling.declined(outcome.answer.status);
     span?.end(ruling.result, ruling.status);
-    options.attempted(provider, ruling);
+    options.onAttemptEnd(provider, ruling);
     if (kind === "declined") {
-      options.presented(undefined);
-      deliver(outcome.answer, asked.downstream);
+      options.onPresented(undefined);
+      deliverPickerAnswer(outcome.answer, asked.downstream);
     }
     const { move } = ruling;
     if (kind === "delivered" || kind === "abandoned" || kind === "declined") this.#end();
     else if (move.kind === "retry") this.#retry(move.waitMs, asked);
     else if (move.kind === "answer" && failed !== undefined) throw failed;
-    else this.#ask(ruling.following, failed);
+    else this.#tryCandidate(ruling.following, failed);
   }
 
-  #retry(waitMs: number, asked: Asked<One>): void {
-    const { downstream, waited } = this.#options;
+  #retry(waitMs: number, asked: PreparedCandidate<One>): void {
+    const { downstream, onWait } = this.#options;
     const again = (isThere: boolean): void => {
-      this.#repeated++;
+      this.#retries++;
       if (isThere) this.#attempt(asked);
       else this.#end();
     };
-    waitOut(waitMs, downstream, waited)
+    waitUnlessGone(waitMs, downstream, onWait)
       .then(again)
       .catch((error: unknown) => this.#end(error));
   }
 }
 
 /** Candidate with the request that was prepared for it. */
-interface Asked<One> extends ReturnType<AnyCandidate["prepare"]> {
+interface PreparedCandidate<One> extends ReturnType<AnyCandidate["prepare"]> {
   readonly candidate: One;
 }
 
@@ -151,12 +161,12 @@ function startSpan(
   return tracer.startAttempt({ method, provider: provider.name, channel: channel.id, origin: channel.shownOrigin });
 }
 
-function carrying(span: AttemptSpan, { method, path, headers, body }: UpstreamRequest): UpstreamRequest {
+function withTraceHeaders(span: AttemptSpan, { method, path, headers, body }: UpstreamRequest): UpstreamRequest {
   return { method, path, headers: span.injectContext(headers), body };
 }
 
 /** Waits. Resolves to false if the client left meanwhile. */
-async function waitOut(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
+async function waitUnlessGone(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
   const leaving = new AbortController();
   downstream.onGone(() => leaving.abort());
   try {

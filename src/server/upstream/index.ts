@@ -35,9 +35,16 @@ export {
 } from "./fronted.ts";
 export { headerValue } from "./header-value.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
-export { Passing } from "./passing.ts";
+export { PassThrough } from "./pass-through.ts";
 export { connectPicker } from "./picker/index.ts";
-export { createNames, fencedAs, ownListeners, type PoolMember, type PoolSpec, poolProblems } from "./pools/index.ts";
+export {
+  blockedKind,
+  createNameResolver,
+  ownListeners,
+  type PoolMember,
+  type PoolSpec,
+  poolProblems,
+} from "./pools/index.ts";
 export type { Downstream, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
@@ -47,5 +54,5 @@ export {
   type Trigger,
   type UpstreamChannel,
 } from "./provider.ts";
-export type { ProviderError as SaidError } from "./provider-error.ts";
-export type { Route, Routed, Server, Watch } from "./server.ts";
+export type { ProviderError } from "./provider-error.ts";
+export type { PickerFeedback, Route, Routed, Server } from "./server.ts";

@@ -6,9 +6,9 @@ import { Pool } from "undici";
 import { guardedLookup } from "../credentials/index.ts";
 import { type ForwardProxies, NO_FORWARD_PROXIES, proxyConnector } from "../forward-proxy/index.ts";
 import { type HttpClient, openHttpClient } from "./http/index.ts";
-import type { AskedFor } from "./picker/index.ts";
+import type { PickerRequest } from "./picker/index.ts";
 import { openPools, type PoolMember, type PoolSpec, type PoolsOptions } from "./pools/index.ts";
-import { loneRoute, type Route, type Routed } from "./server.ts";
+import { type Route, type Routed, singleServerRoute } from "./server.ts";
 
 /** Timeout of name resolution and connect together, in milliseconds. */
 const CONNECT_LIMIT_MS = 10_000;
@@ -20,7 +20,7 @@ export interface Origins {
    * Selects the server for an attempt at the channel. Returns a promise only for pools. `subset`: part of the pool that the
    * request is limited to. `asked` is passed to the picker of a pool.
    */
-  route(channel: Destination, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
+  route(channel: Destination, subset: string | undefined, asked: PickerRequest): Routed | Promise<Routed>;
   /** Closes connections to origins and pools that are not listed. Requests in progress finish. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
   /** Returns the members of the provider's pool, or `undefined` if it has none. */
@@ -62,8 +62,8 @@ export function openOrigins(options: OriginOptions = {}): Origins {
     let at = lone.get(key);
     if (at === undefined) {
       const connecting = { lookup: guardedLookup, ca, connectLimitMs: CONNECT_LIMIT_MS };
-      const client = openHttpClient({ origin, ...connecting, proxies, sparesPrivate: isFronted });
-      at = { origin, client, route: loneRoute(client, proxies) };
+      const client = openHttpClient({ origin, ...connecting, proxies, bypassesProxyForPrivate: isFronted });
+      at = { origin, client, route: singleServerRoute(client, proxies) };
       lone.set(key, at);
     }
     return at;
@@ -74,7 +74,7 @@ export function openOrigins(options: OriginOptions = {}): Origins {
       if (pool === undefined) {
         const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
         pool = new Pool(origin, {
-          connect: proxyConnector({ proxies, connect, sparesPrivate: true, tunnelsPlain: true }),
+          connect: proxyConnector({ proxies, connect, bypassesProxyForPrivate: true, tunnelsPlain: true }),
         });
         fetching.set(origin, pool);
       }

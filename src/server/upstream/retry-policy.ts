@@ -12,7 +12,7 @@ interface Failure {
   readonly retryAfterMs: number | undefined;
 }
 
-export type Move =
+export type NextStep =
   | { readonly kind: "retry"; readonly waitMs: number }
   | { readonly kind: "next" }
   | { readonly kind: "answer" };
@@ -20,7 +20,7 @@ export type Move =
 export interface RetryState {
   readonly retry: RetryPolicy | undefined;
   /** Number of retries so far at this provider. */
-  readonly repeated: number;
+  readonly retries: number;
   /** Failover triggers of the provider that the request addresses. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
   /** Returns whether there is a further candidate. It is called only before a failover, because the check may write a record. */
@@ -31,9 +31,9 @@ export interface RetryState {
   readonly random: number;
 }
 
-export function nextMove(failure: Failure, state: RetryState): Move {
+export function nextStep(failure: Failure, state: RetryState): NextStep {
   const { retry } = state;
-  if (retry !== undefined && state.repeated < retry.attempts && retry.when.has(failure.trigger)) {
+  if (retry !== undefined && state.retries < retry.attempts && retry.when.has(failure.trigger)) {
     const waitMs = waitBefore(failure, retry, state);
     if (waitMs !== undefined && waitMs < state.remainingMs) return { kind: "retry", waitMs };
   }
@@ -45,7 +45,7 @@ function waitBefore(failure: Failure, retry: RetryPolicy, state: RetryState): nu
   if (failure.retryAfterMs !== undefined) {
     return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
   }
-  const doubled = Math.min(retry.backoffMs * 2 ** state.repeated, retry.maxBackoffMs);
+  const doubled = Math.min(retry.backoffMs * 2 ** state.retries, retry.maxBackoffMs);
   return doubled * (0.5 + state.random / 2); // At least half of the wait is kept, so that a retry is never immediate.
 }
 

@@ -33,7 +33,7 @@ export function attemptRouted(
       return;
     }
     // The client has left, but the picker may still be deciding; its exchange is ended once it has.
-    void routed.then((late) => late.kind === "route" && late.watch?.ended(true));
+    void routed.then((late) => late.kind === "route" && late.watch?.end(true));
     over({ kind: "abandoned" });
   };
   picked().catch(faulty(over));
@@ -55,14 +55,17 @@ function attemptAt(
   if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
   else {
     attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.ended(true); // has no effect unless the attempt never reached a server
+      watch.end(true); // has no effect unless the attempt never reached a server
       over(outcome);
     });
   }
 }
 
 /** Delivers the picker's answer as the answer to the request. */
-export function deliver({ status, contentType, retryAfter, body }: PickerAnswer, downstream: Downstream): void {
+export function deliverPickerAnswer(
+  { status, contentType, retryAfter, body }: PickerAnswer,
+  downstream: Downstream,
+): void {
   const pairs = ["content-type", contentType, ...(retryAfter === undefined ? [] : ["retry-after", retryAfter])];
   downstream.start(status, "", pairs);
   downstream.write(body);

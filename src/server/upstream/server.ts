@@ -13,12 +13,12 @@ export interface Server {
    * Proxies for connections that the HTTP client does not open itself; `undefined` for a server that is always reached directly.
    */
   readonly proxies: ForwardProxies | undefined;
-  /** Records the start of an attempt. Each call is followed by one call of `ended`. */
-  begun(): void;
-  connected(): void;
+  /** Records the start of an attempt. Each call is followed by one call of `endAttempt`. */
+  beginAttempt(): void;
+  recordConnect(): void;
   /** Records a failed connect, in which nothing was sent. `cause`: its error. */
-  unreachable(cause: unknown): void;
-  ended(): void;
+  recordConnectFailure(cause: unknown): void;
+  endAttempt(): void;
 }
 
 /** Servers for one attempt, or for all attempts at one origin. */
@@ -29,18 +29,18 @@ export interface Route {
    */
   next(failed: Server | undefined): Server | undefined;
   /** Reason why there is no server, used after a colon; `undefined` if there is nothing to add. */
-  readonly whyNone: string | undefined;
+  readonly noServerReason: string | undefined;
   /** Model that the pool's picker selected; `undefined` to keep the requested one. */
   readonly model?: string | undefined;
   /** Observer of the attempt; `undefined` if there is none. */
-  readonly watch?: Watch | undefined;
+  readonly watch?: PickerFeedback | undefined;
 }
 
 /** Observer that reports the result to the picker that chose the server. */
-export interface Watch {
-  answered(status: number, contentType: string | undefined, server: Server): void;
+export interface PickerFeedback {
+  reportAnswer(status: number, contentType: string | undefined, server: Server): void;
   /** Ends the observation. May be called repeatedly; only the first call counts. `isCut`: the answer is no longer wanted. */
-  ended(isCut: boolean): void;
+  end(isCut: boolean): void;
   /** Registers the only listener. It is called when the request is withdrawn before any of its answer has come. */
   onEvicted(listener: (answer: PickerAnswer) => void): void;
 }
@@ -51,16 +51,16 @@ export type Routed =
   | { readonly kind: "answered"; readonly answer: PickerAnswer };
 
 /** Returns the route of an origin with a single server. */
-export function loneRoute(client: Server["client"], proxies: ForwardProxies): Route {
+export function singleServerRoute(client: Server["client"], proxies: ForwardProxies): Route {
   const nothing = (): void => undefined;
   const server: Server = {
     client,
     lookup: guardedLookup,
     proxies,
-    begun: nothing,
-    connected: nothing,
-    unreachable: nothing,
-    ended: nothing,
+    beginAttempt: nothing,
+    recordConnect: nothing,
+    recordConnectFailure: nothing,
+    endAttempt: nothing,
   };
-  return { kind: "route", next: (failed) => (failed === undefined ? server : undefined), whyNone: undefined };
+  return { kind: "route", next: (failed) => (failed === undefined ? server : undefined), noServerReason: undefined };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   AnswerEvents,
-  judgedWhole,
+  inspectWhole,
   type ReadMessage,
   typeOf,
   UnreadableAnswer,
@@ -47,7 +47,7 @@ async function shownOf(protocol: AgentProtocol, pieces: Iterable<string | Buffer
   const events = new AnswerEvents(answer, answered(protocol), metrics, {
     woke: () => undefined,
     failed: (error) => assert.fail(String(error)),
-    silent: () => undefined,
+    onSilence: () => undefined,
   });
   try {
     let shown = "";
@@ -68,8 +68,8 @@ async function shownOf(protocol: AgentProtocol, pieces: Iterable<string | Buffer
 async function wholeOf(protocol: AgentProtocol, body: string | Buffer) {
   const { metrics, counted } = countedMetrics();
   const answer = new JudgedAnswer(GUARD, occasion(), new AbortController().signal);
-  const made = await judgedWhole(Buffer.from(body), typeOf("application/json"), answer, answered(protocol), metrics);
-  return { body: made && String(made.body), mending: made?.mending, counted };
+  const made = await inspectWhole(Buffer.from(body), typeOf("application/json"), answer, answered(protocol), metrics);
+  return { body: made && String(made.body), mending: made?.change, counted };
 }
 
 const hidden = (text: string): string => text.replaceAll(MAIL, "<EMAIL_ADDRESS>");

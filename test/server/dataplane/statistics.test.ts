@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createStatistics, type Measured, type Statistics } from "../../../src/server/dataplane/index.ts";
+import { createStatistics, type ProviderReading, type Statistics } from "../../../src/server/dataplane/index.ts";
 
 const START = Date.UTC(2026, 10, 20);
 
@@ -38,7 +38,7 @@ function attempts(statistics: Statistics, provider: string, answered: number, fa
   }
 }
 
-const NOTHING_MET: Measured = {
+const NOTHING_MET: ProviderReading = {
   state: "idle",
   rate: 0,
   errorRatio: null,
@@ -147,14 +147,14 @@ test("the last 50 failures are kept with their times, newest first", () => {
 test("a waiting reader is notified of the next change, once", () => {
   const { statistics } = open("a");
   let told = 0;
-  statistics.onNextChange(() => {
+  statistics.awaitChange(() => {
     told += 1;
   });
   statistics.of("a")?.beginAttempt(false);
   statistics.of("a")?.endAttempt();
   assert.equal(told, 1);
-  statistics.onNextChange(() => assert.fail("it was taken off"));
-  statistics.onNextChange(undefined);
+  statistics.awaitChange(() => assert.fail("it was taken off"));
+  statistics.awaitChange(undefined);
   statistics.of("a")?.beginAttempt(true);
 });
 
@@ -174,7 +174,7 @@ test("spent units are summed over 60 seconds, beyond 32 bits", () => {
 test("spending is a change, and a charge of zero is none", () => {
   const { statistics } = open("a");
   let told = 0;
-  statistics.onNextChange(() => {
+  statistics.awaitChange(() => {
     told += 1;
   });
   statistics.of("a")?.addUnits(0);

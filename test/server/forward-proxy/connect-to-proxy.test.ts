@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { get } from "node:https";
 import { createServer, type Socket } from "node:net";
 import { after, test } from "node:test";
-import { failedBehindProxy } from "../../../src/server/forward-proxy/fault.ts";
+import { faultBehindProxy } from "../../../src/server/forward-proxy/fault.ts";
 import {
   createProxyConnection,
   openHttpsProxyAgent,
@@ -115,7 +115,7 @@ test("every failure names the proxy without its credentials, and the cause", asy
 
 test("a certificate that is not trusted behind the proxy is a failure with the remedy", () => {
   const failed = (code: string) =>
-    failedBehindProxy(
+    faultBehindProxy(
       proxyAt("http://u:secret@127.0.0.1:3128"),
       "api.test:443",
       Object.assign(new Error("x"), { code }),

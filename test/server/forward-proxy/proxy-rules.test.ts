@@ -7,7 +7,7 @@ const HTTPS_PROXY = "http://proxy.example.com:3128";
 const HTTP_PROXY = "http://plain-proxy.example.com:3129";
 
 const throughOf = (url: string, env: Readonly<Record<string, string>>) =>
-  readForwardProxies(env).proxies.proxyFor(new URL(url))?.shown;
+  readForwardProxies(env).proxies.proxyFor(new URL(url))?.displayAddress;
 
 test("the scheme of an address chooses the variable, and loopback uses no proxy", () => {
   const both = { HTTPS_PROXY, HTTP_PROXY };
@@ -90,7 +90,7 @@ test("lower case takes precedence, an empty variable counts as unset, and creden
   assert.equal(throughOf(at, { HTTPS_PROXY: "https://proxy" }), "https://proxy:443");
   const { proxies } = readForwardProxies({ HTTPS_PROXY: "http://us%40er:p%3Ass@[::1]:3128/" });
   const proxy = proxies.proxyFor(new URL(at));
-  assert.equal(proxy?.shown, "http://[::1]:3128");
+  assert.equal(proxy?.displayAddress, "http://[::1]:3128");
   assert.equal(proxy?.host, "::1");
   assert.equal(proxy?.authorization, `Basic ${Buffer.from("us@er:p:ss").toString("base64")}`);
 });
@@ -128,7 +128,7 @@ test("an entry of NO_PROXY that matches nothing is a warning, and the others are
     const { proxies, warnings } = readForwardProxies({ HTTPS_PROXY, no_proxy: `${entry},example.org` });
     assert.deepEqual(warnings, [`no_proxy: ${JSON.stringify(entry)} is skipped: it is not a name, address or network`]);
     assert.equal(proxies.proxyFor(new URL("https://example.org")), undefined);
-    assert.equal(proxies.proxyFor(new URL("https://example.net"))?.shown, HTTPS_PROXY);
+    assert.equal(proxies.proxyFor(new URL("https://example.net"))?.displayAddress, HTTPS_PROXY);
   }
   assert.deepEqual(readForwardProxies({ NO_PROXY: "[::1" }).warnings, [], "nothing is read of it without a proxy");
 });

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readingBytes } from "../../../src/server/memory/index.ts";
+import { estimateParsingBytes } from "../../../src/server/memory/index.ts";
 
 const MIB = 1 << 20;
 
 test("prose needs memory for its copies, and many short texts for their objects", () => {
-  assert.equal(readingBytes(Buffer.alloc(MIB, "a")), 4 * MIB);
+  assert.equal(estimateParsingBytes(Buffer.alloc(MIB, "a")), 4 * MIB);
   const short = JSON.stringify(Array.from({ length: 1_000 }, () => "b"));
-  assert.equal(readingBytes(Buffer.from(short)), 4 * short.length + 320 + 320_000);
+  assert.equal(estimateParsingBytes(Buffer.from(short)), 4 * short.length + 320 + 320_000);
   const objects = JSON.stringify(Array.from({ length: 1_000 }, () => ({ type: "text", text: "b" })));
-  assert.ok(readingBytes(objects) > 1_000 * 1_600);
+  assert.ok(estimateParsingBytes(objects) > 1_000 * 1_600);
 });
 
 test("a string needs as much memory as its bytes, except non-ASCII ones", () => {
   for (const text of ["", '{"a":["b",{"c":1}]}', '"\\"[{']) {
-    assert.equal(readingBytes(text), readingBytes(Buffer.from(text)));
+    assert.equal(estimateParsingBytes(text), estimateParsingBytes(Buffer.from(text)));
   }
-  assert.equal(readingBytes("漢字"), 8);
+  assert.equal(estimateParsingBytes("漢字"), 8);
 });

@@ -12,7 +12,7 @@ export { failureAttributes } from "./rpc.ts";
 export {
   type AgentSpanNaming,
   agentSpanNaming,
-  captureFailure as noteFailure,
+  captureFailure,
   endedCallSpanNaming,
   modelSpanNaming,
   reportedAttributes,

@@ -3,7 +3,7 @@
  * bytes are searched as they pass, with patterns that cannot match inside JSON strings, whose quotes are escaped. Only names
  * from closed lists are kept. Used only for traced requests.
  */
-import { type Downstream, Passing } from "../../upstream/index.ts";
+import { type Downstream, PassThrough } from "../../upstream/index.ts";
 
 /** Finish reasons of both dialects; any other is reported as `other`. */
 const REASONS: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ const MODEL_WITHIN_BYTES = 4_096;
 /** Maximum number of different reasons. An answer with several choices may have several. */
 const MAX_REASONS = 8;
 
-export class ReportedAnswerReader extends Passing {
+export class ReportedAnswerReader extends PassThrough {
   /** Names of models in the configuration. The name of the answering model is only kept if it is one of them. */
   readonly #configuredModels: readonly string[];
   readonly #reasons = new Set<string>();

@@ -9,7 +9,7 @@ import { type CardTerms, cardPayloads } from "../../core/agents/index.ts";
 import { wrongPathMessage } from "../../core/dialects/index.ts";
 import type { CardKey, Snapshot } from "../../snapshot/index.ts";
 import type { Fronted } from "../../upstream/index.ts";
-import type { AgentPlace } from "../hops/agents/agent-path.ts";
+import type { AgentPath } from "../hops/agents/agent-path.ts";
 import type { OwnDocument } from "../own-document.ts";
 import type { Ports } from "../ports.ts";
 import type { Projected } from "./own-cards.ts";
@@ -33,7 +33,7 @@ export const CARD_HEADERS: readonly string[] = [
 
 /** Returns the card. Rejects with the refusal to send. */
 export async function cardDocument(
-  { fronted, asked }: AgentPlace,
+  { fronted, name }: AgentPath,
   { governance: { auth, publicUrl }, cardKeys: { keys } }: Snapshot,
   method: string,
   { ownCards, governing }: Ports,
@@ -42,7 +42,7 @@ export async function cardDocument(
   if (method !== "GET" && method !== "HEAD") {
     throw new GatewayError("method_not_allowed", "An agent card can only be read, with GET or HEAD.");
   }
-  if (asked === "") throw new GatewayError("not_found", wrongPathMessage(method, NAMELESS_CARD));
+  if (name === "") throw new GatewayError("not_found", wrongPathMessage(method, NAMELESS_CARD));
   if (fronted === undefined) throw new GatewayError("not_found", "No agent of this name is configured.");
   if (publicUrl === undefined) {
     const message = "The address of this agent is unknown: the deployment document has no `public_url`.";

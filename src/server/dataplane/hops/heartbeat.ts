@@ -3,7 +3,7 @@
  * minute and models may think longer. Source: design decisions, section 20; WHATWG HTML, section 9.2.7.
  */
 import { performance } from "node:perf_hooks";
-import { type Downstream, headerValue, Passing } from "../../upstream/index.ts";
+import { type Downstream, headerValue, PassThrough } from "../../upstream/index.ts";
 
 /** Default interval between heartbeats on a silent stream, in milliseconds. */
 export const HEARTBEAT_MS = 15_000;
@@ -22,7 +22,7 @@ export function withHeartbeat(to: Downstream, ms: number): Downstream {
   return ms === 0 ? to : new Heartbeat(to, ms);
 }
 
-class Heartbeat extends Passing {
+class Heartbeat extends PassThrough {
   readonly #ms: number;
   #timer: NodeJS.Timeout | undefined;
   #writtenAt = 0;

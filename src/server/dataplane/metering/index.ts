@@ -3,5 +3,5 @@ export { createMeter, type MeterOptions } from "./meter.ts";
 export { createUsageMetrics, type Doubt, type UsageMetrics } from "./metrics.ts";
 export { beginUse, type RequestUse } from "./request-use.ts";
 export { createSessionMeter, type SessionMeterOptions } from "./session-meter.ts";
-export type { Account, AnswerMeter, Meter, SessionMeter, Shown } from "./types.ts";
+export type { AnswerMeter, Meter, MeteredParts, SessionMeter, UsageAccount } from "./types.ts";
 export type { UsageLedger } from "./usage-ledger.ts";

@@ -31,10 +31,10 @@ import {
 import { type AttemptResult, headerValue, type Provider } from "../../upstream/index.ts";
 import type { Charge } from "../budgets/index.ts";
 import type { Doubt, UsageMetrics } from "./metrics.ts";
-import type { Account, Meter, Shown } from "./types.ts";
+import type { Meter, MeteredParts, UsageAccount } from "./types.ts";
 
 /** Maximum number of events in a stream that contain no tokens: roles, starts and stops of blocks, pings. */
-const EVENTS_AROUND = 8;
+const MAX_EVENTS_WITHOUT_TOKENS = 8;
 
 export interface MeterOptions {
   /** Charge of the request; `undefined` if it is counted but not charged. */
@@ -44,10 +44,10 @@ export interface MeterOptions {
   readonly label: string;
   readonly metrics: UsageMetrics;
   /** Receives the cost units charged for the attempts at each provider. */
-  readonly spent: (provider: string, units: number) => void;
+  readonly onUnits: (provider: string, units: number) => void;
   /** Receives usage as it is counted. */
-  readonly counted?: (usage: Usage) => void;
-  readonly account?: Account | undefined;
+  readonly onUsage?: (usage: Usage) => void;
+  readonly account?: UsageAccount | undefined;
 }
 
 /** State of an attempt. */
@@ -80,8 +80,8 @@ export function createMeter(options: MeterOptions): Meter {
 class AttemptMeter implements Meter {
   readonly #options: MeterOptions;
   #attempt: Attempt | undefined;
-  /** Cost units already reported to `spent`. */
-  #reported = 0;
+  /** Cost units already reported to `onUnits`. */
+  #reportedUnits = 0;
   #isClosed = false;
 
   constructor(options: MeterOptions) {
@@ -92,7 +92,7 @@ class AttemptMeter implements Meter {
     return this.#attempt && usageOf(this.#attempt);
   }
 
-  attempting({ name }: Pick<Provider, "name">, model: string, dialect: Dialect): void {
+  beginAttempt({ name }: Pick<Provider, "name">, model: string, dialect: Dialect): void {
     this.#count();
     this.#attempt = {
       provider: name,
@@ -112,7 +112,7 @@ class AttemptMeter implements Meter {
     this.#options.charge?.attempt({ model, backend: name });
   }
 
-  started(status: number, headers: readonly string[]): Shown {
+  beginAnswer(status: number, headers: readonly string[]): MeteredParts {
     const attempt = this.#attempt;
     if (attempt === undefined) return "nothing";
     attempt.status = status;
@@ -127,34 +127,34 @@ class AttemptMeter implements Meter {
     return "bytes";
   }
 
-  event(data: string): void {
+  readEvent(data: string): void {
     const attempt = this.#attempt;
     if (attempt?.stream === undefined) return;
     attempt.events++;
-    if (tellsFailure(data, attempt.events)) attempt.hasErred = true;
-    if (attempt.stream.read(data)) this.#flow(attempt.stream.usage);
+    if (reportsFailure(data, attempt.events)) attempt.hasErred = true;
+    if (attempt.stream.read(data)) this.#chargeStream(attempt.stream.usage);
   }
 
-  passed(events: number): void {
+  countEvents(events: number): void {
     if (this.#attempt !== undefined) this.#attempt.events += events;
   }
 
-  bytes(chunk: Buffer): void {
+  readBytes(chunk: Buffer): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     attempt.body?.push(chunk);
     if (MAY_USE_NOTHING.has(this.#options.route.name) && isFailedResponse(chunk)) attempt.hasErred = true;
   }
 
-  ended(): void {
+  endAnswer(): void {
     if (this.#attempt !== undefined) this.#attempt.isEnded = true;
   }
 
-  broken(): void {
+  breakAnswer(): void {
     if (this.#attempt !== undefined) this.#attempt.isBroken = true;
   }
 
-  attempted(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void {
+  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void {
     if (this.#attempt === undefined) return;
     this.#attempt.result = result;
     this.#attempt.hasTimedOut = how?.hasTimedOut === true;
@@ -169,7 +169,7 @@ class AttemptMeter implements Meter {
   }
 
   /** Charges the first known usage of a stream, and later usage each time it has grown enough to be worth a price calculation. */
-  #flow(usage: Usage | undefined): void {
+  #chargeStream(usage: Usage | undefined): void {
     const attempt = this.#attempt;
     const { charge } = this.#options;
     if (charge === undefined || attempt === undefined || usage === undefined) return;
@@ -189,7 +189,7 @@ class AttemptMeter implements Meter {
     const usage = usageOf(attempt);
     const outcome = outcomeOf(attempt);
     const doubt = doubtOf(attempt, usage, { route, isComplete: outcome === "complete" });
-    if (doubt !== undefined) metrics.doubted(attempt.provider, route.name, doubt);
+    if (doubt !== undefined) metrics.countDoubt(attempt.provider, route.name, doubt);
     switch (outcome) {
       case "complete":
         if (doubt === "impossible" || doubt === "nothing") {
@@ -202,17 +202,17 @@ class AttemptMeter implements Meter {
           charge?.abort(usage); // a stream without its final count has reported only a part of its usage
         }
         if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
-          metrics.missing(attempt.provider, route.name);
+          metrics.countMissing(attempt.provider, route.name);
         }
         return;
       case "interrupted":
         if (doubt === "impossible") charge?.settleDoubtful(usage);
-        else charge?.abort(usage, atLeastOf(attempt));
+        else charge?.abort(usage, minimumUsageOf(attempt));
         return;
       case "erred":
         if (doubt === "impossible") charge?.settleDoubtful(usage);
-        else if ((usage ?? atLeastOf(attempt)) === undefined) charge?.release();
-        else charge?.abort(usage ?? atLeastOf(attempt));
+        else if ((usage ?? minimumUsageOf(attempt)) === undefined) charge?.release();
+        else charge?.abort(usage ?? minimumUsageOf(attempt));
         return;
       case "timed out":
         charge?.settleTimedOut();
@@ -226,22 +226,22 @@ class AttemptMeter implements Meter {
   #count(): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
-    const { charge, label, route, metrics, spent, counted, account } = this.#options;
+    const { charge, label, route, metrics, onUnits, onUsage, account } = this.#options;
     const usage = usageOf(attempt);
     if (account !== undefined && attempt.stream !== undefined && isMissing(attempt, usage)) {
       const isUsageExpected = route.usage === "always" || outcomeOf(attempt) === "interrupted";
-      if (isUsageExpected) account.unmeasured(attempt);
+      if (isUsageExpected) account.countUnmeasured(attempt);
     }
     if (usage !== undefined) {
-      metrics.used(attempt.provider, label, usage);
-      counted?.(usage);
-      account?.counted(usage, attempt);
+      metrics.addUsage(attempt.provider, label, usage);
+      onUsage?.(usage);
+      account?.addUsage(usage, attempt);
     }
-    const units = (charge?.spent ?? 0) - this.#reported;
+    const units = (charge?.spent ?? 0) - this.#reportedUnits;
     if (units <= 0) return;
-    this.#reported += units;
-    spent(attempt.provider, units);
-    account?.spent(units, attempt);
+    this.#reportedUnits += units;
+    onUnits(attempt.provider, units);
+    account?.addUnits(units, attempt);
   }
 }
 
@@ -260,14 +260,14 @@ function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }:
 
 type Outcome = "complete" | "interrupted" | "erred" | "timed out" | "failed";
 
-/** Returns a lower bound of the output: each event of a stream has at least one token, except for `EVENTS_AROUND` events. */
-function atLeastOf({ events }: Attempt): Usage | undefined {
-  const tokens = events - EVENTS_AROUND;
+/** Returns a lower bound of the output: each event of a stream has at least one token, except for `MAX_EVENTS_WITHOUT_TOKENS` events. */
+function minimumUsageOf({ events }: Attempt): Usage | undefined {
+  const tokens = events - MAX_EVENTS_WITHOUT_TOKENS;
   return tokens > 0 ? { ...NO_USAGE, outputTokens: tokens, totalTokens: tokens } : undefined;
 }
 
 /** Returns whether an event reports a failure: the failed event of a response, or an error in any other stream. */
-const tellsFailure = (data: string, events: number): boolean =>
+const reportsFailure = (data: string, events: number): boolean =>
   (events === 1 || data.includes('"error"')) && (FAILED_EVENT.test(data) || errorInEvent(data) !== undefined);
 
 const FAILED_EVENT = /"type"\s*:\s*"response\.failed"/;
@@ -289,7 +289,7 @@ function doubtOf(
   if ((stream ?? body)?.isDoubtful === true) return "impossible";
   if (stream?.hasShrunk === true) return "shrank";
   if (!isComplete || usage?.totalTokens !== 0 || route.usage !== "always") return undefined;
-  if (stream !== undefined) return events > EVENTS_AROUND ? "nothing" : undefined;
+  if (stream !== undefined) return events > MAX_EVENTS_WITHOUT_TOKENS ? "nothing" : undefined;
   return MAY_USE_NOTHING.has(route.name) ? undefined : "nothing";
 }
 

@@ -4,11 +4,11 @@ import type { Usage } from "../../core/dialects/index.ts";
 
 export interface UsageMetrics {
   /** Counts the usage of one attempt, or of one answer within a session. */
-  used(provider: string, model: string, usage: Usage): void;
+  addUsage(provider: string, model: string, usage: Usage): void;
   /** Counts an answer that reported no usage or only a part of it, on a route whose answers report usage. */
-  missing(provider: string, route: string): void;
+  countMissing(provider: string, route: string): void;
   /** Counts an answer whose reported usage is not trusted, and logs it at most once a minute per provider. */
-  doubted(provider: string, route: string, doubt: Doubt): void;
+  countDoubt(provider: string, route: string, doubt: Doubt): void;
 }
 
 /**
@@ -17,10 +17,10 @@ export interface UsageMetrics {
  */
 export type Doubt = "impossible" | "shrank" | "nothing";
 
-const QUIET_MS = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 /** Counters by kind. Cached and newly cached tokens are included in the input, reasoning tokens in the output. */
-interface Kinds {
+interface TokenCounters {
   readonly input: Counter;
   readonly output: Counter;
   readonly cached: Counter;
@@ -49,15 +49,15 @@ export function createUsageMetrics(
     "Answers with implausible usage. For `impossible` and `nothing` at least the reserved amount is charged, and for `shrank` the highest reported value.",
     ["provider", "route", "doubt"],
   );
-  const quiet = new Map<string, { until: number; suppressed: number }>();
+  const throttles = new Map<string, { until: number; suppressed: number }>();
   const logDoubt = (provider: string, route: string, doubt: Doubt): void => {
     const now = monotonic();
-    const before = quiet.get(provider);
+    const before = throttles.get(provider);
     if (before !== undefined && now < before.until) {
       before.suppressed += 1;
       return;
     }
-    quiet.set(provider, { until: now + QUIET_MS, suppressed: 0 });
+    throttles.set(provider, { until: now + LOG_INTERVAL_MS, suppressed: 0 });
     const more = before === undefined ? 0 : before.suppressed;
     log.warn("a provider reports implausible usage; the charge does not rely on it alone", {
       provider,
@@ -68,8 +68,8 @@ export function createUsageMetrics(
   };
   // Joining label values costs more than counting, so child metrics are cached. Both names come from the configuration, which
   // bounds the maps.
-  const children = new Map<string, Map<string, Kinds>>();
-  const kindsOf = (provider: string, model: string): Kinds => {
+  const children = new Map<string, Map<string, TokenCounters>>();
+  const countersFor = (provider: string, model: string): TokenCounters => {
     let models = children.get(provider);
     if (models === undefined) {
       models = new Map();
@@ -90,16 +90,16 @@ export function createUsageMetrics(
     return kinds;
   };
   return {
-    used(provider, model, usage) {
-      const { input, output, cached, created, reasoning } = kindsOf(provider, model);
+    addUsage(provider, model, usage) {
+      const { input, output, cached, created, reasoning } = countersFor(provider, model);
       input.inc(usage.inputTokens);
       output.inc(usage.outputTokens);
       cached.inc(usage.cachedInputTokens);
       created.inc(usage.cacheCreationInputTokens);
       reasoning.inc(usage.reasoningTokens);
     },
-    missing: (provider, route) => missing.with(provider, route).inc(),
-    doubted(provider, route, doubt) {
+    countMissing: (provider, route) => missing.with(provider, route).inc(),
+    countDoubt(provider, route, doubt) {
       doubts.with(provider, route, doubt).inc();
       logDoubt(provider, route, doubt);
     },

@@ -5,10 +5,10 @@
 import type { Use } from "../../core/budgets/index.ts";
 import type { Usage } from "../../core/dialects/index.ts";
 import type { EffectiveProfile } from "../governance/effective-profile.ts";
-import type { Account, UsedOf } from "./types.ts";
+import type { UsageAccount, UsageSource } from "./types.ts";
 import type { UsageLedger } from "./usage-ledger.ts";
 
-interface UseOf {
+interface FirstTarget {
   readonly hop: Use["hop"];
   /** Provider, MCP server or agent of the first attempt. */
   readonly provider: string;
@@ -23,17 +23,17 @@ interface UseOf {
 type User = Pick<EffectiveProfile, "name"> & { readonly profile: Pick<EffectiveProfile["profile"], "name"> };
 
 /** Begins an entry. Returns `undefined` if no ledger is kept. */
-export const beginUse = (ledger: UsageLedger | undefined, user: User, of: UseOf): RequestUse | undefined =>
+export const beginUse = (ledger: UsageLedger | undefined, user: User, of: FirstTarget): RequestUse | undefined =>
   ledger && new RequestUse(ledger, user, of);
 
 /** Maximum length of a model name, in UTF-16 units. */
 const MAX_MODEL_LENGTH = 128;
 
 /** This is a class because one is created per request: methods of an object literal would be created each time. */
-export class RequestUse implements Account {
+export class RequestUse implements UsageAccount {
   readonly #ledger: UsageLedger;
   readonly #user: User;
-  readonly #of: UseOf;
+  readonly #target: FirstTarget;
   #provider: string;
   #model: string;
   #tokens: Usage | undefined;
@@ -41,39 +41,39 @@ export class RequestUse implements Account {
   #unmeasured = 0;
   #isEnded = false;
   /** Provider of the last attempt; `undefined` without one. */
-  #asked: string | undefined;
-  #askedModel = "";
+  #lastProvider: string | undefined;
+  #lastModel = "";
 
-  constructor(ledger: UsageLedger, user: User, of: UseOf) {
+  constructor(ledger: UsageLedger, user: User, of: FirstTarget) {
     this.#ledger = ledger;
     this.#user = user;
-    this.#of = of;
+    this.#target = of;
     this.#provider = of.provider;
     this.#model = of.label ?? "";
   }
 
-  counted(usage: Usage, { provider, model }: UsedOf): void {
-    this.#at(provider, model);
-    if (this.#tokens !== undefined) this.#tell(0, 0);
+  addUsage(usage: Usage, { provider, model }: UsageSource): void {
+    this.#switchTo(provider, model);
+    if (this.#tokens !== undefined) this.#flush(0, 0);
     this.#tokens = usage;
-    if (this.#of.isSession === true) this.#tell(0, 0);
+    if (this.#target.isSession === true) this.#flush(0, 0);
   }
 
-  unmeasured({ provider, model }: UsedOf): void {
-    this.#at(provider, model);
+  countUnmeasured({ provider, model }: UsageSource): void {
+    this.#switchTo(provider, model);
     this.#unmeasured += 1;
   }
 
   /** Records an attempt. The request is counted under the provider and model of its last attempt. */
-  asked(provider: string, model: string): void {
-    this.#asked = provider;
-    this.#askedModel = model;
+  recordAttempt(provider: string, model: string): void {
+    this.#lastProvider = provider;
+    this.#lastModel = model;
   }
 
-  spent(units: number, { provider, model }: UsedOf): void {
-    if (provider !== this.#provider) this.#at(provider, model);
+  addUnits(units: number, { provider, model }: UsageSource): void {
+    if (provider !== this.#provider) this.#switchTo(provider, model);
     this.#units += units;
-    if (this.#of.isSession === true) this.#tell(0, 0);
+    if (this.#target.isSession === true) this.#flush(0, 0);
   }
 
   /**
@@ -83,22 +83,22 @@ export class RequestUse implements Account {
   end(hasFailed: boolean): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    if (this.#asked !== undefined && this.#tokens === undefined && this.#unmeasured === 0) {
-      this.#at(this.#asked, hasFailed ? "" : this.#askedModel);
+    if (this.#lastProvider !== undefined && this.#tokens === undefined && this.#unmeasured === 0) {
+      this.#switchTo(this.#lastProvider, hasFailed ? "" : this.#lastModel);
     }
-    this.#tell(1, hasFailed ? 1 : 0);
+    this.#flush(1, hasFailed ? 1 : 0);
   }
 
-  #at(provider: string, model: string): void {
-    const named = model === "" ? (this.#of.label ?? "") : model.slice(0, MAX_MODEL_LENGTH);
+  #switchTo(provider: string, model: string): void {
+    const named = model === "" ? (this.#target.label ?? "") : model.slice(0, MAX_MODEL_LENGTH);
     if (provider === this.#provider && named === this.#model) return;
-    if (this.#tokens !== undefined || this.#units > 0 || this.#unmeasured > 0) this.#tell(0, 0);
+    if (this.#tokens !== undefined || this.#units > 0 || this.#unmeasured > 0) this.#flush(0, 0);
     this.#provider = provider;
     this.#model = named;
   }
 
-  #tell(requests: number, failed: number): void {
-    const { hop, route = "" } = this.#of;
+  #flush(requests: number, failed: number): void {
+    const { hop, route = "" } = this.#target;
     const { name, profile } = this.#user;
     const use: Use = {
       hop,

@@ -2,7 +2,7 @@
 import { createSessionUsage, type SessionAnswer, type Usage } from "../../core/dialects/index.ts";
 import type { SessionCharge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
-import type { Account, SessionMeter } from "./types.ts";
+import type { SessionMeter, UsageAccount } from "./types.ts";
 
 export interface SessionMeterOptions {
   /** Charge of the session; `undefined` if it is counted but not charged. */
@@ -16,39 +16,39 @@ export interface SessionMeterOptions {
   readonly model?: string;
   readonly metrics: UsageMetrics;
   /** Receives the cost units charged for the session. */
-  readonly spent: (units: number) => void;
+  readonly onUnits: (units: number) => void;
   /** Receives usage as it is counted. */
-  readonly counted?: (usage: Usage) => void;
-  readonly account?: Account | undefined;
+  readonly onUsage?: (usage: Usage) => void;
+  readonly account?: UsageAccount | undefined;
 }
 
 export function createSessionMeter(options: SessionMeterOptions): SessionMeter {
-  const { charge, provider, route, label, model = "", metrics, spent, counted, account } = options;
-  const of = { provider, model };
+  const { charge, provider, route, label, model = "", metrics, onUnits, onUsage, account } = options;
+  const source = { provider, model };
   const usages = createSessionUsage();
   let reportedUnits = 0;
   const pay = ({ usage, isDoubtful }: SessionAnswer): void => {
-    if (isDoubtful) metrics.doubted(provider, route, usage.totalTokens === 0 ? "nothing" : "impossible");
-    metrics.used(provider, label, usage);
-    counted?.(usage);
-    account?.counted(usage, of);
+    if (isDoubtful) metrics.countDoubt(provider, route, usage.totalTokens === 0 ? "nothing" : "impossible");
+    metrics.addUsage(provider, label, usage);
+    onUsage?.(usage);
+    account?.addUsage(usage, source);
     if (charge === undefined) return;
     charge.spend(usage, isDoubtful);
     if (charge.spent > reportedUnits) {
-      spent(charge.spent - reportedUnits);
-      account?.spent(charge.spent - reportedUnits, of);
+      onUnits(charge.spent - reportedUnits);
+      account?.addUnits(charge.spent - reportedUnits, source);
     }
     reportedUnits = charge.spent;
   };
   return {
-    message(data, isBinary) {
+    readMessage(data, isBinary) {
       const answer = usages.read(data, isBinary);
       if (answer !== undefined) pay(answer);
     },
     close() {
       const usage = usages.minimumUsage();
       if (usage === undefined) return;
-      account?.unmeasured(of);
+      account?.countUnmeasured(source);
       pay({ usage, isDoubtful: false });
     },
   };

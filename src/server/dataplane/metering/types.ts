@@ -6,21 +6,21 @@ import type { Dialect, Usage } from "../../core/dialects/index.ts";
 import type { AttemptResult, Provider } from "../../upstream/index.ts";
 
 /** Parts of an answer's body that the meter reads. */
-export type Shown = "events" | "bytes" | "nothing";
+export type MeteredParts = "events" | "bytes" | "nothing";
 
 /** Reader of the current attempt's answer. It reads the answer before the client does, and changes nothing. */
 export interface AnswerMeter {
   /** Must be called when an answer to the client begins. Returns which parts of its body the meter must read. */
-  started(status: number, headers: readonly string[]): Shown;
+  beginAnswer(status: number, headers: readonly string[]): MeteredParts;
   /** Reads the data of one event of an event stream. */
-  event(data: string): void;
+  readEvent(data: string): void;
   /** Counts events that report no usage and were not parsed. */
-  passed(events: number): void;
-  bytes(chunk: Buffer): void;
+  countEvents(events: number): void;
+  readBytes(chunk: Buffer): void;
   /** Must be called when the answer is complete. */
-  ended(): void;
+  endAnswer(): void;
   /** Must be called when the upstream broke off its answer. */
-  broken(): void;
+  breakAnswer(): void;
 }
 
 /** Meter of one request. */
@@ -29,14 +29,14 @@ export interface Meter extends AnswerMeter {
    * Begins an attempt. `model`: model name sent to this provider; empty on a route without a model. `dialect`: dialect of the
    * answer.
    */
-  attempting(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
+  beginAttempt(provider: Pick<Provider, "name">, model: string, dialect: Dialect): void;
   /** Usage that the current attempt has reported so far. */
   readonly usage: Usage | undefined;
   /**
    * Ends the attempt. `abandoned`: the client left during it. `hasTimedOut`: the gateway's own timeout ended it after the request
    * was sent. `hasErred`: its answer has status 200 but is an error.
    */
-  attempted(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void;
+  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void;
   /** Charges the request. Must be called once, at the very end, whatever the outcome. */
   close(): void;
 }
@@ -44,23 +44,23 @@ export interface Meter extends AnswerMeter {
 /** Meter of one WebSocket session. */
 export interface SessionMeter {
   /** Reads one message of the upstream. */
-  message(data: Buffer, isBinary: boolean): void;
+  readMessage(data: Buffer, isBinary: boolean): void;
   /** Ends the session. Also counts the known part of a response whose usage was not reported. */
   close(): void;
 }
 
 /** Provider and model that used tokens. */
-export interface UsedOf {
+export interface UsageSource {
   readonly provider: string;
   readonly model: string;
 }
 
 /** Receiver of the usage of each attempt. */
-export interface Account {
+export interface UsageAccount {
   /** Adds usage that a provider reported. */
-  counted(usage: Usage, of: UsedOf): void;
+  addUsage(usage: Usage, of: UsageSource): void;
   /** Counts a stream, or a response within a session, that ended before it had reported all of its usage. */
-  unmeasured(of: UsedOf): void;
+  countUnmeasured(of: UsageSource): void;
   /** Adds cost units that were charged. */
-  spent(units: number, of: UsedOf): void;
+  addUnits(units: number, of: UsageSource): void;
 }

@@ -4,7 +4,7 @@ import type { Account } from "../../memory/index.ts";
 import type { Downstream } from "../../upstream/index.ts";
 import type { AnswerMeter } from "../metering/index.ts";
 
-export interface Gathered extends Downstream {
+export interface GatheredAnswer extends Downstream {
   /** Returns the answer after all attempts. Throws the refusal if no complete answer came. */
   readonly answer: () => Buffer;
   readonly close: () => void;
@@ -17,33 +17,33 @@ interface GatherOptions {
   readonly account: Account;
 }
 
-export function gather(signal: AbortSignal, { maxBytes, meter, account }: GatherOptions): Gathered {
+export function gatherAnswer(signal: AbortSignal, { maxBytes, meter, account }: GatherOptions): GatheredAnswer {
   let onGone: (() => void) | undefined;
-  let isOver = signal.aborted;
+  let isGone = signal.aborted;
   let status = 0;
   let isEnded = false;
   let failure: GatewayError | undefined;
-  let isShown = false;
+  let isMetered = false;
   const chunks: Buffer[] = [];
   let bytes = 0;
-  const leave = (): void => {
-    isOver = true;
+  const abort = (): void => {
+    isGone = true;
     onGone?.();
   };
-  signal.addEventListener("abort", leave, { once: true });
+  signal.addEventListener("abort", abort, { once: true });
   return {
     get isGone() {
-      return isOver;
+      return isGone;
     },
     onGone(listener) {
       onGone = listener;
     },
     start(code, _text, headers) {
       status = code;
-      isShown = meter.started(code, headers) === "bytes";
+      isMetered = meter.beginAnswer(code, headers) === "bytes";
     },
     write(chunk) {
-      if (isShown) meter.bytes(chunk);
+      if (isMetered) meter.readBytes(chunk);
       bytes += chunk.length;
       try {
         if (bytes > maxBytes) {
@@ -54,14 +54,14 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         failure = error;
-        leave();
+        abort();
       }
       return true;
     },
     onDrain() {},
     end() {
       isEnded = true;
-      meter.ended();
+      meter.endAnswer();
     },
     breakOff(cause) {
       failure ??= new GatewayError(
@@ -69,7 +69,7 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
         "the connection to its provider ended in the middle of the answer",
         { cause },
       );
-      meter.broken();
+      meter.breakAnswer();
     },
     answer() {
       signal.throwIfAborted();
@@ -80,7 +80,7 @@ export function gather(signal: AbortSignal, { maxBytes, meter, account }: Gather
       return Buffer.concat(chunks, bytes);
     },
     close() {
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", abort);
     },
   };
 }

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { type AttemptTracer, awaitCompletion, GatewayError } from "../../../base/index.ts";
 import { editObject } from "../../core/dialects/index.ts";
-import { Holding } from "../../memory/index.ts";
+import { RequestMemory } from "../../memory/index.ts";
 import type { CallModel, ModelQuestion, Snapshot } from "../../snapshot/index.ts";
 import {
   type Candidate,
@@ -21,7 +21,7 @@ import { beginUse, createMeter, type Meter } from "../metering/index.ts";
 import type { Ports, Suspensions } from "../ports.ts";
 import type { ProviderStatistics } from "../statistics.ts";
 import { bodyFor, PATHS, parseModelAnswer } from "./dialects.ts";
-import { type Gathered, gather } from "./gathered.ts";
+import { type GatheredAnswer, gatherAnswer } from "./gathered.ts";
 
 /** Maximum size of an answer. A verdict is only a few words. */
 const MAX_ANSWER_BYTES = 1 << 20;
@@ -50,14 +50,14 @@ export function createModelCalls(ports: CallPorts): CallModel {
       route: { name: "chat_completions", usage: "always" },
       label: question.model,
       metrics: ports.metrics.usage,
-      spent: (provider, units) => ports.statistics?.of(provider)?.addUnits(units),
+      onUnits: (provider, units) => ports.statistics?.of(provider)?.addUnits(units),
       account: use,
     });
-    const account = new Holding(ports.admission);
-    const downstream = gather(signal, { maxBytes: MAX_ANSWER_BYTES, meter, account });
+    const account = new RequestMemory(ports.admission);
+    const downstream = gatherAnswer(signal, { maxBytes: MAX_ANSWER_BYTES, meter, account });
     try {
       account.hold(bytesOf(question));
-      const { dialect } = await ask(question, addressed, { snapshot, downstream, meter, tracer, ports });
+      const { dialect } = await forwardQuestion(question, addressed, { snapshot, downstream, meter, tracer, ports });
       const answer = parseModelAnswer(dialect, downstream.answer());
       hasFailed = false;
       return answer;
@@ -74,19 +74,19 @@ export function createModelCalls(ports: CallPorts): CallModel {
 const bytesOf = ({ system = "", turns }: ModelQuestion): number =>
   turns.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(system));
 
-interface Asking {
+interface CallContext {
   readonly snapshot: Snapshot;
-  readonly downstream: Gathered;
+  readonly downstream: GatheredAnswer;
   readonly meter: Meter;
   readonly tracer: AttemptTracer | undefined;
   readonly ports: CallPorts;
 }
 
 /** Forwards a question. Returns the channel that answered last. */
-async function ask(
+async function forwardQuestion(
   question: ModelQuestion,
   addressed: Provider,
-  { snapshot, downstream, meter, tracer, ports }: Asking,
+  { snapshot, downstream, meter, tracer, ports }: CallContext,
 ): Promise<UpstreamChannel> {
   const { candidates, refusal } = candidatesOf(question, addressed, snapshot, ports.governing?.suspensions);
   const [first] = candidates;
@@ -94,8 +94,8 @@ async function ask(
   const request = randomUUID();
   let channel = first.channel;
   let attempts = 0;
-  let measured: ProviderStatistics | undefined;
-  let asked: string | undefined;
+  let statistics: ProviderStatistics | undefined;
+  let lastProvider: string | undefined;
   const options: ForwardOptions = {
     candidates: {
       at: (position) => {
@@ -110,27 +110,27 @@ async function ask(
     requestId: request,
     presenter: ports.presenter,
     // No header of the answer is passed on.
-    presented: () => undefined,
+    onPresented: () => undefined,
     downstream,
-    attempting: ({ provider, model, channel: by }, isRetry) => {
+    onAttempt: ({ provider, model, channel: by }, isRetry) => {
       channel = by;
       attempts++;
-      measured = ports.statistics?.of(provider.name);
-      measured?.beginAttempt(isRetry);
+      statistics = ports.statistics?.of(provider.name);
+      statistics?.beginAttempt(isRetry);
       if (isRetry) ports.metrics.countRetry(provider.name);
-      else if (asked !== undefined && asked !== provider.name) {
-        ports.metrics.countFailover(asked, provider.name);
-        ports.statistics?.of(asked)?.countFailoverOut();
-        measured?.countFailoverIn();
+      else if (lastProvider !== undefined && lastProvider !== provider.name) {
+        ports.metrics.countFailover(lastProvider, provider.name);
+        ports.statistics?.of(lastProvider)?.countFailoverOut();
+        statistics?.countFailoverIn();
       }
-      asked = provider.name;
-      meter.attempting(provider, model, by.dialect);
+      lastProvider = provider.name;
+      meter.beginAttempt(provider, model, by.dialect);
     },
-    answered: (ms) => measured?.recordAnswer(ms),
-    attempted: (provider, { result, status, next, failedAfterMs, error, reason, hasTimedOut, hasErred }) => {
+    onAnswer: (ms) => statistics?.recordAnswer(ms),
+    onAttemptEnd: (provider, { result, status, next, failedAfterMs, error, reason, hasTimedOut, hasErred }) => {
       ports.metrics.countAttempt(provider.name, result);
       if (isFailure(result)) {
-        measured?.recordFailure({
+        statistics?.recordFailure({
           kind: result,
           status,
           attempt: attempts,
@@ -143,10 +143,10 @@ async function ask(
           reason,
         });
       }
-      measured?.endAttempt();
-      meter.attempted(result, { hasTimedOut, hasErred });
+      statistics?.endAttempt();
+      meter.endAttempt(result, { hasTimedOut, hasErred });
     },
-    waited: () => undefined,
+    onWait: () => undefined,
     holdMs: 0,
     passesRedirects: false,
     tracer,
@@ -155,7 +155,7 @@ async function ask(
   return channel;
 }
 
-interface Admitted {
+interface CallCandidate {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
   /** Model as sent to this provider. */
@@ -168,15 +168,15 @@ function candidatesOf(
   addressed: Provider,
   { byName }: Snapshot,
   suspensions: Suspensions | undefined,
-): { readonly candidates: readonly Admitted[]; readonly refusal: GatewayError } {
+): { readonly candidates: readonly CallCandidate[]; readonly refusal: GatewayError } {
   let refusal: GatewayError | undefined;
   const others = (addressed.failover?.to ?? []).flatMap((other) => byName.get(other) ?? []);
-  const candidates = [addressed, ...others].flatMap((provider): readonly Admitted[] => {
+  const candidates = [addressed, ...others].flatMap((provider): readonly CallCandidate[] => {
     const model = provider.aliases.get(asked) ?? asked;
-    const ofModel = suspended("model", [asked, model], suspensions);
+    const ofModel = suspensionError("model", [asked, model], suspensions);
     // Another provider may replace a suspended provider, but not a suspended model, as for requests.
     if (provider === addressed && ofModel !== undefined) throw ofModel;
-    const refused = ofModel ?? suspended("provider", [provider.name], suspensions);
+    const refused = ofModel ?? suspensionError("provider", [provider.name], suspensions);
     refusal ??= refused;
     const fitting = provider.channels.filter(
       (channel) => (template === undefined || channel.dialect === "compat") && channel.servesModel?.(model) !== false,
@@ -188,7 +188,7 @@ function candidatesOf(
   return { candidates, refusal };
 }
 
-function suspended(
+function suspensionError(
   kind: "model" | "provider",
   names: readonly string[],
   suspensions: Suspensions | undefined,
@@ -202,9 +202,9 @@ function suspended(
 }
 
 function candidateFor(
-  { provider, channel, model }: Admitted,
+  { provider, channel, model }: CallCandidate,
   question: ModelQuestion,
-  downstream: Gathered,
+  downstream: GatheredAnswer,
 ): Candidate {
   return {
     provider,

@@ -19,7 +19,7 @@ interface Decisions {
 }
 
 export interface BudgetRecords {
-  refused(refusal: Refusal): void;
+  add(refusal: Refusal): void;
   /** Writes the pending records. */
   close(): void;
 }
@@ -46,19 +46,19 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
     }
   };
 
-  const elapsed = (budget: string, refusals: BudgetRefusals): void => {
+  const onElapsed = (budget: string, refusals: BudgetRefusals): void => {
     if (refusals.unrecorded === 0) {
       budgets.delete(budget);
       return;
     }
     if (record(budget, refusals.unrecorded, refusals.last)) refusals.unrecorded = 0;
-    refusals.timer = after(budget, refusals);
+    refusals.timer = startTimer(budget, refusals);
   };
-  const after = (budget: string, refusals: BudgetRefusals): NodeJS.Timeout =>
-    setTimeout(() => elapsed(budget, refusals), EVERY_MS).unref();
+  const startTimer = (budget: string, refusals: BudgetRefusals): NodeJS.Timeout =>
+    setTimeout(() => onElapsed(budget, refusals), EVERY_MS).unref();
 
   return {
-    refused(refusal) {
+    add(refusal) {
       if (refusal.by?.kind !== "budget") return;
       const { name } = refusal.by;
       const pending = budgets.get(name);
@@ -68,7 +68,7 @@ export function recordBudgets(trail: Decisions): BudgetRecords {
         return;
       }
       const made = { unrecorded: record(name, 1, refusal) ? 0 : 1, last: refusal } as BudgetRefusals;
-      made.timer = after(name, made);
+      made.timer = startTimer(name, made);
       budgets.set(name, made);
     },
     close() {

@@ -68,12 +68,12 @@ const UPSTREAM_CODES: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** Codes of refusals that a profile causes. Their errors do not name the profile, because it is not a rule that denies. */
-const OF_PROFILES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
+const PROFILE_CODES: ReadonlySet<RefusalCode> = new Set(["model_not_allowed", "no_pool_subset", "policy_denied"]);
 
 /** Returns the cause of a refusal if it is known. */
 export const causeOf = ({ caller, code, by }: Pick<Refusal, "caller" | "code" | "by">): RefusalCause | undefined =>
   by ??
-  (caller?.profile !== undefined && OF_PROFILES.has(code) ? { kind: "profile", name: caller.profile } : undefined);
+  (caller?.profile !== undefined && PROFILE_CODES.has(code) ? { kind: "profile", name: caller.profile } : undefined);
 
 interface Row {
   readonly tally: Tally;
@@ -91,7 +91,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   const isOfUnknownKey = ({ fixed }: Row): boolean => fixed.callerKind === "unrecognised" && fixed.caller !== undefined;
   let unknownKeys = 0;
   const buckets = new Map<string, Tally>();
-  let awaiting: (() => void) | undefined;
+  let changeListener: (() => void) | undefined;
   let lastSecond = Number.NEGATIVE_INFINITY;
   let sweptAt = Number.NEGATIVE_INFINITY;
 
@@ -129,7 +129,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
     };
     if (rows.size < MAX_ROWS) {
       const row = (name: string, cause: RefusalCause | undefined) =>
-        rows.get(name) ?? made(rows, name, { ...whoIs(caller, cause), code, by: cause });
+        rows.get(name) ?? made(rows, name, { ...describeCaller(caller, cause), code, by: cause });
       if (by?.keyId === undefined) return row(key, by);
       if (unknownKeys >= MAX_UNKNOWN_KEYS) return row(key, { ...by, keyId: undefined });
       unknownKeys += 1;
@@ -168,8 +168,8 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       if (by?.bucket !== undefined) countBucket(by.bucket, second);
       lastSecond = second;
       onRefused(refusal);
-      const listener = awaiting;
-      awaiting = undefined;
+      const listener = changeListener;
+      changeListener = undefined;
       listener?.();
     },
     read() {
@@ -190,7 +190,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
       return ago <= HOUR_SECONDS + 60 ? 60_000 : undefined;
     },
     awaitChange(listener) {
-      awaiting = listener;
+      changeListener = listener;
     },
   };
 }
@@ -199,7 +199,7 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
  * Returns the caller's kind and name: for a known key its name, even if the presented secret was wrong, and for an unknown key
  * its id.
  */
-function whoIs(
+function describeCaller(
   caller: Caller | undefined,
   by: RefusalCause | undefined,
 ): Pick<CountedRefusal, "callerKind" | "caller"> {

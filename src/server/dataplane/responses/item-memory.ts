@@ -24,31 +24,31 @@ interface ItemMemoryOptions {
 }
 
 export const DEFAULT_MEMORY_BYTES = 64 << 20;
-const KEPT_MS = 3_600_000;
-const SHARE = 4;
+const TTL_MS = 3_600_000;
+const CALLER_SHARE = 4;
 /** Approximate memory that an item takes beyond its text, in bytes. */
 const ITEM_COST = 256;
 
-interface Kept {
-  readonly caller: Remembering;
+interface RememberedItem {
+  readonly caller: CallerItems;
   readonly id: string;
   readonly item: string;
   readonly until: number;
   readonly size: number;
 }
 
-interface Remembering {
+interface CallerItems {
   readonly name: string;
   bytes: number;
-  readonly items: FifoMap<string, Kept>;
+  readonly items: FifoMap<string, RememberedItem>;
 }
 
 export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemory {
-  const callers = new Map<string, Remembering>();
-  const all = new FifoMap<Kept, Kept>();
+  const callers = new Map<string, CallerItems>();
+  const all = new FifoMap<RememberedItem, RememberedItem>();
   let bytes = 0;
 
-  function drop(kept: Kept): void {
+  function drop(kept: RememberedItem): void {
     const { caller, id, size } = kept;
     all.delete(kept);
     caller.items.delete(id);
@@ -57,13 +57,13 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
     if (caller.items.size === 0) callers.delete(caller.name);
   }
 
-  function dropOldest(of: FifoMap<unknown, Kept>, isEnough: (oldest: Kept) => boolean): void {
+  function dropOldest(of: FifoMap<unknown, RememberedItem>, isEnough: (oldest: RememberedItem) => boolean): void {
     for (let oldest = of.oldest()?.value; oldest !== undefined && !isEnough(oldest); oldest = of.oldest()?.value) {
       drop(oldest);
     }
   }
 
-  function callerOf(name: string): Remembering {
+  function callerOf(name: string): CallerItems {
     let caller = callers.get(name);
     if (caller === undefined) {
       caller = { name, bytes: 0, items: new FifoMap() };
@@ -75,7 +75,7 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
   return {
     remember(name, id, item) {
       const size = 2 * item.length + ITEM_COST;
-      const share = maxBytes / SHARE;
+      const share = maxBytes / CALLER_SHARE;
       const known = callers.get(name)?.items.get(id);
       if (known !== undefined) drop(known);
       if (size > share) return;
@@ -84,7 +84,7 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       const caller = callerOf(name);
       dropOldest(caller.items, () => caller.bytes + size <= share);
       dropOldest(all, () => bytes + size <= maxBytes);
-      const kept: Kept = { caller, id, item, until: time + KEPT_MS, size };
+      const kept: RememberedItem = { caller, id, item, until: time + TTL_MS, size };
       callers.set(name, caller); // the caller may have been removed together with its last item
       caller.items.set(id, kept);
       caller.bytes += size;

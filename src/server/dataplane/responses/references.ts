@@ -3,30 +3,30 @@
  * as if the client had sent them. Source: design decisions, section 18 (`item_reference`).
  */
 import { type JsonSource, Verbatim, writeJson } from "../../core/dialects/index.ts";
-import { OWN_MARK, readOwnId } from "./response-ids.ts";
+import { GENERATED_MARK, parseGeneratedId } from "./response-ids.ts";
 
-const MARK = Buffer.from(OWN_MARK);
+const MARK = Buffer.from(GENERATED_MARK);
 
 /** Maximum number of references in a request. No real client sends as many. */
 const MAX_REFERENCES = 1_024;
 
 /** Returns false if the body certainly contains no generated id. */
-export function mayRefer(body: Buffer): boolean {
+export function mayHaveReferences(body: Buffer): boolean {
   return body.includes(MARK);
 }
 
 /** Returns the generated ids that the request refers to, each once. `request`: parsed body. */
-export function referredIn(request: unknown): readonly string[] {
+export function referencedIds(request: unknown): readonly string[] {
   const ids = new Set<string>();
   for (const item of itemsOf(request)) {
     const id = referenceOf(item);
-    if (id !== undefined && readOwnId(id) !== undefined) ids.add(id);
+    if (id !== undefined && parseGeneratedId(id) !== undefined) ids.add(id);
   }
   return [...ids].slice(0, MAX_REFERENCES);
 }
 
 /** Returns the body with references replaced by `items` (JSON text by id). */
-export function withItems({ value, exact }: JsonSource, items: ReadonlyMap<string, string>): Buffer {
+export function replaceReferences({ value, exact }: JsonSource, items: ReadonlyMap<string, string>): Buffer {
   const input = itemsOf(value).map((item) => {
     const id = referenceOf(item);
     const found = id === undefined ? undefined : items.get(id);

@@ -11,12 +11,12 @@ const RANDOM_BYTES = 12;
 /**
  * Matches a generated id: the prefix of a response or item, then the seed. Ids of items end with their position in the answer.
  */
-const OWN_ID = /^(?:resp|msg|rs|fc|ctc)_(gw([0-9a-f]{6})[0-9a-f]{24})(?:_\d{1,6})?$/;
+const GENERATED_ID = /^(?:resp|msg|rs|fc|ctc)_(gw([0-9a-f]{6})[0-9a-f]{24})(?:_\d{1,6})?$/;
 
 /** Part of every generated id that hardly occurs in other text. */
-export const OWN_MARK = "_gw";
+export const GENERATED_MARK = "_gw";
 
-interface OwnId {
+interface GeneratedId {
   /** Random part that a response and all of its items share. */
   readonly seed: string;
   /** Tag of the node that generated the id. */
@@ -34,7 +34,7 @@ export function newSeed(tag: string): string {
 }
 
 /** Parses an id. Returns `undefined` if no gateway generated it. */
-export function readOwnId(id: string): OwnId | undefined {
-  const match = OWN_ID.exec(id);
+export function parseGeneratedId(id: string): GeneratedId | undefined {
+  const match = GENERATED_ID.exec(id);
   return match === null ? undefined : { seed: match[1] as string, tag: match[2] as string };
 }

@@ -1,7 +1,7 @@
 /** Keeps the state that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
 import type { Instruments } from "../../../base/index.ts";
 import { createItemMemory } from "./item-memory.ts";
-import { newSeed, readOwnId, tagOf } from "./response-ids.ts";
+import { newSeed, parseGeneratedId, tagOf } from "./response-ids.ts";
 import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
 /** Question that one node asks another about the items of a caller. */
@@ -98,7 +98,7 @@ export function createResponses(options: ResponsesOptions): Responses {
     for (const other of others?.nodeIds() ?? []) {
       if (other === nodeId && !hasSiblings) continue;
       const theirs = tagOf(other);
-      const made = ids.filter((id) => readOwnId(id)?.tag === theirs);
+      const made = ids.filter((id) => parseGeneratedId(id)?.tag === theirs);
       if (made.length > 0) byNode.set(other, made);
     }
     return byNode;
@@ -158,8 +158,8 @@ export function createResponses(options: ResponsesOptions): Responses {
   };
 
   function forgetHere(caller: string, id: string): boolean {
-    const seed = readOwnId(id)?.seed;
-    return seed !== undefined && memory.forget(caller, (item) => readOwnId(item)?.seed === seed);
+    const seed = parseGeneratedId(id)?.seed;
+    return seed !== undefined && memory.forget(caller, (item) => parseGeneratedId(item)?.seed === seed);
   }
 }
 

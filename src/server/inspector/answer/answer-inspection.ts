@@ -5,14 +5,14 @@
  */
 import { GatewayError } from "../../../base/index.ts";
 import {
+  type AnswerContext,
   AnswerEvents,
-  type Answered,
+  type BodyChange,
   type BodyKind,
-  judgedWhole,
+  HEARTBEAT_COMMENT,
+  inspectWhole,
   kindOf,
-  type Mending,
   mediaOf,
-  SIGN_OF_LIFE,
   UnreadableAnswer,
 } from "../../answers/index.ts";
 import type { StreamStamp } from "../../core/dialects/index.ts";
@@ -40,7 +40,7 @@ export interface AnswerInspection {
 
 export interface AnswerInspectionOptions {
   readonly head: AnswerHead;
-  readonly answered: Answered;
+  readonly answered: AnswerContext;
   /** Inspected answer. `leaving` aborts it when the peer is gone. */
   readonly answer: JudgedAnswer;
   readonly leaving: AbortController;
@@ -80,7 +80,7 @@ class AnswerInspector implements AnswerInspection {
   readonly #ports: AnswerPorts;
   #mode: Mode;
   #head: Buffer = EMPTY;
-  #mending: Mending = {};
+  #mending: BodyChange = {};
   readonly #held = new HeldBody();
   #events: AnswerEvents | undefined;
   /** Bytes reserved from the shared memory budget. */
@@ -169,8 +169,8 @@ class AnswerInspector implements AnswerInspection {
     this.#events = new AnswerEvents(answer, answered, metrics, {
       woke: () => this.#sendShown(),
       failed: (error) => this.#fail(error),
-      silent: () => {
-        if (this.#events?.isBuffering === true) this.#show(SIGN_OF_LIFE, { ...this.#mending, isStream: true });
+      onSilence: () => {
+        if (this.#events?.isBuffering === true) this.#show(HEARTBEAT_COMMENT, { ...this.#mending, isStream: true });
       },
     });
   }
@@ -227,11 +227,11 @@ class AnswerInspector implements AnswerInspection {
     this.#runThenSend(
       0,
       () => {
-        const judged = judgedWhole(body, head.type, answer, answered, metrics);
+        const judged = inspectWhole(body, head.type, answer, answered, metrics);
         const applyJudged = (one: Awaited<typeof judged>): void => {
           if (one === undefined) return;
           made = one.body;
-          mending = { ...mending, ...one.mending };
+          mending = { ...mending, ...one.change };
         };
         return judged instanceof Promise ? judged.then(applyJudged) : applyJudged(judged);
       },
@@ -283,12 +283,12 @@ class AnswerInspector implements AnswerInspection {
     this.#reserve(more);
   }
 
-  #show(bytes: Buffer, mending: Mending): void {
+  #show(bytes: Buffer, mending: BodyChange): void {
     this.#hasShown = true;
     this.#ports.report({ kind: "shown", bytes, head: this.#options.head.changesAfter(mending, this.#actedRules()) });
   }
 
-  #reportEnd(bytes: Buffer, mending: Mending): void {
+  #reportEnd(bytes: Buffer, mending: BodyChange): void {
     const acted = this.#actedRules();
     const error = this.#settle();
     if (error !== undefined) {

@@ -1,7 +1,7 @@
 /** Port `Backends` of the admin plane: the providers of the running configuration, with the data plane's measurements. */
 import type { BackendFailure, BackendMember, BackendRecord, Backends, ModelRecord } from "../../admin/index.ts";
 import { A2A_VERSION, MCP_VERSION } from "../../core/agents/index.ts";
-import type { KeptFailure, Statistics } from "../../dataplane/index.ts";
+import type { RecordedFailure, Statistics } from "../../dataplane/index.ts";
 import type { Claim, Snapshot } from "../../snapshot/index.ts";
 import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../../upstream/index.ts";
 import { createChangeNotifier } from "../change-notifier.ts";
@@ -20,7 +20,7 @@ export function backendsPort(
     for (const listener of [...listeners]) listener(what);
   };
   const { begin, end } = createChangeNotifier(
-    { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.onNextChange(it) },
+    { changesInMs: () => (statistics.isQuiet() ? undefined : 1_000), awaitChange: (it) => statistics.awaitChange(it) },
     () => notifyListeners("measurements"),
   );
 
@@ -114,7 +114,7 @@ function measuredCalls(fronted: Fronted, statistics: Statistics) {
   };
 }
 
-function backendFailure(failure: KeptFailure): Omit<BackendFailure, "node"> {
+function backendFailure(failure: RecordedFailure): Omit<BackendFailure, "node"> {
   const { type = null, code = null } = failure.error?.reported ?? {};
   return {
     time: new Date(failure.at).toISOString(),

@@ -1,11 +1,11 @@
 /** Rows of `requests`: the last requests of this node, formatted when they are read. */
 import { KEPT_REQUESTS, type RequestRecord, type RowsOf } from "../../admin/index.ts";
-import { type FinishedRequest, type FinishedSink, shownName } from "../../dataplane/index.ts";
+import { displayText, type RequestSummary, type SummarySink } from "../../dataplane/index.ts";
 import { createNewestRows } from "../../usage/index.ts";
 import { createThrottledListeners } from "../change-notifier.ts";
 
-export function createRequests(): FinishedSink & { readonly rows: RowsOf<"requests"> } {
-  const newest = createNewestRows<FinishedRequest>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
+export function createRequests(): SummarySink & { readonly rows: RowsOf<"requests"> } {
+  const newest = createNewestRows<RequestSummary>(KEPT_REQUESTS, ({ at, totalMs }) => at + totalMs);
   const onChange = createThrottledListeners({ changesInMs: () => undefined, awaitChange: newest.awaitChange });
   const list = (): Iterable<Omit<RequestRecord, "node">> => {
     const rows = newest.read();
@@ -19,13 +19,13 @@ export function createRequests(): FinishedSink & { readonly rows: RowsOf<"reques
 }
 
 /** Formats a row. Names come from callers, so they are truncated and stripped of control characters. */
-const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
+const requestRecord = (row: RequestSummary): Omit<RequestRecord, "node"> => ({
   time: new Date(row.at).toISOString(),
   id: row.id,
   caller: shownOrNull(row.caller),
   profile: row.profile ?? null,
   hop: row.hop ?? null,
-  route: row.route === "none" ? null : shownName(row.route),
+  route: row.route === "none" ? null : displayText(row.route),
   model: shownOrNull(row.model),
   provider: row.provider === "none" ? null : servedBy(row),
   status: row.status,
@@ -41,7 +41,7 @@ const requestRecord = (row: FinishedRequest): Omit<RequestRecord, "node"> => ({
 /**
  * Returns the name to show. Summaries name servers and agents with a prefix, such as `mcp:`, to keep them apart from providers.
  */
-const servedBy = ({ hop, provider }: FinishedRequest): string =>
+const servedBy = ({ hop, provider }: RequestSummary): string =>
   (hop === "mcp" || hop === "a2a") && provider.startsWith(`${hop}:`) ? provider.slice(hop.length + 1) : provider;
 
-const shownOrNull = (name: string | undefined): string | null => (name === undefined ? null : shownName(name));
+const shownOrNull = (name: string | undefined): string | null => (name === undefined ? null : displayText(name));

@@ -27,7 +27,7 @@ export function proxiedUpstreams(sources: UpstreamSources, proxies: ForwardProxi
   for (const { upstream, address, isFronted } of addressesOf(sources)) {
     if (!URL.canParse(address)) continue;
     const url = new URL(address);
-    const proxy = proxies.proxyFor(url)?.shown;
+    const proxy = proxies.proxyFor(url)?.displayAddress;
     if (proxy === undefined || (isFronted && isPrivateAddress(hostOf(url)) === true)) continue;
     found.set(`${upstream} ${proxy}`, { upstream, proxy });
   }

@@ -12,7 +12,7 @@ import {
   systemClock,
   waitForNativeCalls,
 } from "../../../base/index.ts";
-import { type Accepted, createMetrics } from "../../dataplane/index.ts";
+import { type ConnectionSource, createMetrics } from "../../dataplane/index.ts";
 import type { SessionAnswer } from "../../snapshot/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
 import { createTicketKeys, createTlsServer, makePlaceholder, type TlsServer } from "../../tls/index.ts";
@@ -180,7 +180,7 @@ const acceptFromNode = (
   channel: Channel,
   { address, port }: WorkerSettings,
   { countConnection }: Traffic,
-): Accepted => ({
+): ConnectionSource => ({
   address,
   port,
   onConnection: (listener) =>

@@ -1,6 +1,6 @@
 /** Ports of a worker's data plane that lead to its node process. */
 import { type Clock, type Instruments, type Lifetime, type Log, systemClock } from "../../../base/index.ts";
-import type { FinishedSink, Governing, Ports } from "../../dataplane/index.ts";
+import type { Governing, Ports, SummarySink } from "../../dataplane/index.ts";
 import { type BuildInfo, observeProcess } from "../../telemetry/index.ts";
 import {
   answerCatchUp,
@@ -31,7 +31,7 @@ interface PortsOptions {
 interface NodePorts {
   readonly sinks: Required<Pick<Ports, "statistics" | "refusals">> &
     Pick<Ports, "decisions"> & {
-      readonly finished: FinishedSink;
+      readonly finished: SummarySink;
     };
   readonly governing: Required<Pick<Governing, "budgets" | "trail" | "ledger">>;
 }

@@ -3,7 +3,7 @@ import type { Log, MergedInstruments } from "../../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
 import type { Callers } from "../../auth/index.ts";
 import type { RecordStore } from "../../core/rehearsal/index.ts";
-import type { FinishedSink, OpenBudgets, Refusals, Statistics, UsageLedger } from "../../dataplane/index.ts";
+import type { OpenBudgets, Refusals, Statistics, SummarySink, UsageLedger } from "../../dataplane/index.ts";
 import type { AskSession, SessionQuestion } from "../../snapshot/index.ts";
 import {
   type BudgetClusterState,
@@ -36,7 +36,7 @@ export interface WorkerReportPorts {
   readonly ledger: UsageLedger;
   readonly statistics: Statistics;
   readonly refusals: Refusals;
-  readonly finished: FinishedSink;
+  readonly finished: SummarySink;
   /** Records for rehearsals; `undefined` if changes are not rehearsed. */
   readonly records: RecordStore | undefined;
   readonly held: HeldTotals;

@@ -35,14 +35,14 @@ type Stage =
   | "end-lf"
   | "end";
 
-export class Chunked {
+export class ChunkedParser {
   #stage: Stage = "size";
   #size = 0;
   #digits = 0;
   #extension = "";
   #trailerBytes = 0;
 
-  get isOver(): boolean {
+  get isComplete(): boolean {
     return this.#stage === "end";
   }
 

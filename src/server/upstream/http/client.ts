@@ -9,14 +9,14 @@ import { performance } from "node:perf_hooks";
 import { type buildConnector, Pool } from "undici";
 import {
   type ForwardProxies,
-  forwardedBy,
   inAbsoluteForm,
   NO_FORWARD_PROXIES,
   proxyConnector,
+  proxyOf,
 } from "../../forward-proxy/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
-import { Connection, MAX_HEAD_BYTES, type Outgoing, type Owner } from "./connection.ts";
-import { dispatchOver } from "./library.ts";
+import { Connection, type ConnectionOwner, MAX_HEAD_BYTES, type Outgoing } from "./connection.ts";
+import { dispatchWithUndici } from "./library.ts";
 import { requestText } from "./request-text.ts";
 import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
 
@@ -44,10 +44,10 @@ export interface HttpClientOptions {
   /** Forward proxies; absent if the origin is reached directly. */
   readonly proxies?: ForwardProxies;
   /** Whether addresses of private networks are reached without a proxy. */
-  readonly sparesPrivate?: boolean;
+  readonly bypassesProxyForPrivate?: boolean;
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly outgoing: Outgoing;
   readonly request: UpstreamRequest;
   readonly handler: AnswerHandler;
@@ -57,7 +57,7 @@ interface Waiting {
   readonly isReplay: boolean;
 }
 
-interface Idle {
+interface IdleConnection {
   readonly connection: Connection;
   readonly until: number;
 }
@@ -65,34 +65,38 @@ interface Idle {
 const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway no longer uses this server");
 
 export function openHttpClient(options: HttpClientOptions): HttpClient {
-  const { origin, lookup, ca, connectLimitMs, proxies = NO_FORWARD_PROXIES, sparesPrivate = false } = options;
+  const { origin, lookup, ca, connectLimitMs, proxies = NO_FORWARD_PROXIES, bypassesProxyForPrivate = false } = options;
   const url = new URL(origin);
   const connect = { allowH2: true, timeout: connectLimitMs, lookup, ...(ca !== undefined && { ca }) };
-  const connector = proxyConnector({ proxies, connect: connect as buildConnector.BuildOptions, sparesPrivate });
+  const connector = proxyConnector({
+    proxies,
+    connect: connect as buildConnector.BuildOptions,
+    bypassesProxyForPrivate,
+  });
   const forwarder = url.protocol === "http:" ? proxies.proxyFor(url) : undefined;
   const hostname = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
   const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
   const open = new Set<Connection>();
-  const idle: Idle[] = [];
+  const idle: IdleConnection[] = [];
   /** Requests that wait for a connect in progress. */
-  const waiting: Waiting[] = [];
-  let ready: Waiting[] = [];
+  const waiting: WaitingRequest[] = [];
+  let ready: WaitingRequest[] = [];
   let pool: Pool | undefined;
   let isHttp2 = false;
   let isClosing = false;
   let now = performance.now();
   let sweeper: NodeJS.Timeout | undefined;
 
-  const owner: Owner = {
+  const owner: ConnectionOwner = {
     now: () => now,
-    released(connection, keepsFor) {
+    onIdle(connection, keepsFor) {
       const at = waiting.findIndex(({ isReplay }) => !isReplay);
       const next = at < 0 ? undefined : waiting.splice(at, 1)[0];
-      if (next !== undefined) begin(next, connection);
+      if (next !== undefined) sendOn(next, connection);
       else if (isClosing) connection.destroy(CLOSED());
-      else keep(connection, keepsFor);
+      else keepIdle(connection, keepsFor);
     },
-    gone(connection) {
+    onClosed(connection) {
       open.delete(connection);
       const at = idle.findIndex((each) => each.connection === connection);
       if (at >= 0) idle.splice(at, 1);
@@ -100,7 +104,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     },
   };
 
-  function keep(connection: Connection, keepsFor: number | undefined): void {
+  function keepIdle(connection: Connection, keepsFor: number | undefined): void {
     const ms = keepsFor === undefined ? IDLE_MS : Math.min(keepsFor * 1_000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
     if (ms <= 0) connection.destroy(CLOSED());
     else idle.push({ connection, until: performance.now() + ms });
@@ -118,7 +122,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
    * Queues a request on a connection. It is sent after pending input of idle connections was read, because unexpected bytes or an
    * end disqualify a connection.
    */
-  function begin(next: Waiting, connection: Connection): void {
+  function sendOn(next: WaitingRequest, connection: Connection): void {
     next.connection = connection;
     if (ready.push(next) === 1) setImmediate(sendReady);
   }
@@ -128,40 +132,40 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     ready = [];
     for (const next of all) {
       const { connection } = next;
-      if (connection === undefined || connection.isGone) place(next);
+      if (connection === undefined || connection.isGone) dispatchNow(next);
       else connection.send(next.outgoing, next.handler, () => replay(next));
     }
   }
 
   /** Opens a connection even while the client is closing, because the request was already in progress. */
-  function replay({ outgoing, request, handler }: Waiting): void {
+  function replay({ outgoing, request, handler }: WaitingRequest): void {
     connectFor({ outgoing, request, handler, connection: undefined, isReplay: true });
   }
 
-  function place(next: Waiting): void {
+  function dispatchNow(next: WaitingRequest): void {
     const connection = takeIdle();
-    if (connection !== undefined) begin(next, connection);
+    if (connection !== undefined) sendOn(next, connection);
     else connectFor(next);
   }
 
-  function connectFor(next: Waiting): void {
+  function connectFor(next: WaitingRequest): void {
     waiting.push(next);
     connector(to, (...[error, socket]: [Error, null] | [null, Socket & { readonly alpnProtocol?: unknown }]) => {
-      if (error !== null) waiting.shift()?.handler.failed(error);
+      if (error !== null) waiting.shift()?.handler.onFailed(error);
       else if (socket.alpnProtocol === "h2") toHttp2(socket);
       else add(socket);
     });
   }
 
   function add(socket: Socket): void {
-    const proxy = forwardedBy(socket);
+    const proxy = proxyOf(socket);
     const connection = new Connection(socket, owner, proxy && { proxy, origin });
     open.add(connection);
     startSweeping();
     const next = waiting.shift();
     if (next !== undefined) connection.send(next.outgoing, next.handler);
     else if (isClosing) connection.destroy(CLOSED());
-    else keep(connection, undefined);
+    else keepIdle(connection, undefined);
   }
 
   /** Switches to HTTP/2, which the server supports. This connection and all later requests use it. */
@@ -171,8 +175,8 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       isHttp2 = true;
       pool = openPool(socket);
     }
-    const over = library();
-    for (const { request, handler } of waiting.splice(0)) dispatchOver(over, request, handler, openLone);
+    const over = undiciPool();
+    for (const { request, handler } of waiting.splice(0)) dispatchWithUndici(over, request, handler, openSinglePool);
     if (isClosing) closePool();
   }
 
@@ -195,7 +199,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   /** Returns a pool for one request, which must close it. */
-  function openLone(): Pool {
+  function openSinglePool(): Pool {
     return new Pool(origin, {
       connections: 1,
       allowH2: true,
@@ -206,7 +210,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     });
   }
 
-  function library(): Pool {
+  function undiciPool(): Pool {
     pool ??= openPool(undefined);
     return pool;
   }
@@ -220,7 +224,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     now = performance.now();
     sweeper = setInterval(() => {
       now = performance.now();
-      for (const connection of open) connection.judgeSilence(now, SILENCE_LIMIT_MS);
+      for (const connection of open) connection.closeIfSilent(now, SILENCE_LIMIT_MS);
       for (const { connection } of idle.filter(({ until }) => now >= until)) connection.destroy(CLOSED());
     }, SWEEP_MS).unref();
   }
@@ -233,17 +237,17 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   return {
     dispatch(request, handler) {
       if (isClosing) {
-        handler.failed(CLOSED());
+        handler.onFailed(CLOSED());
         return;
       }
       const text = isHttp2 ? undefined : requestText(request, url.host);
       if (text === undefined) {
         const asked = forwarder === undefined ? request : inAbsoluteForm(request, origin, forwarder);
-        dispatchOver(library(), asked, handler, openLone);
+        dispatchWithUndici(undiciPool(), asked, handler, openSinglePool);
         return;
       }
       const outgoing = { method: request.method, text, body: request.body };
-      place({ outgoing, request, handler, connection: undefined, isReplay: false });
+      dispatchNow({ outgoing, request, handler, connection: undefined, isReplay: false });
     },
     get connections() {
       return open.size + (pool?.stats.connected ?? 0);
@@ -255,7 +259,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     },
     async destroy() {
       isClosing = true;
-      for (const { handler } of [...waiting.splice(0), ...ready.splice(0)]) handler.failed(CLOSED());
+      for (const { handler } of [...waiting.splice(0), ...ready.splice(0)]) handler.onFailed(CLOSED());
       for (const connection of [...open]) connection.destroy(CLOSED());
       stopSweeping();
       await pool?.destroy();

@@ -4,9 +4,9 @@
  */
 import type { Socket } from "node:net";
 import { type ForwardProxy, refusedByProxy } from "../../forward-proxy/index.ts";
-import { Chunked } from "./chunked.ts";
+import { ChunkedParser } from "./chunked.ts";
 import { type AnswerHead, parseHead } from "./head.ts";
-import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
+import { type AnswerHandler, HttpFault, malformed, type RequestInProgress } from "./types.ts";
 
 /** Maximum size of all heads of one answer in bytes, including informational ones and line ends. */
 export const MAX_HEAD_BYTES = 64 << 10;
@@ -32,23 +32,23 @@ interface Forwarding {
   readonly origin: string;
 }
 
-export interface Owner {
+export interface ConnectionOwner {
   /** Called when the connection can carry another request. `keepsFor`: idle time in seconds that the server announced. */
-  released(connection: Connection, keepsFor: number | undefined): void;
+  onIdle(connection: Connection, keepsFor: number | undefined): void;
   /** Called once, when the connection can carry no further request. */
-  gone(connection: Connection): void;
+  onClosed(connection: Connection): void;
   /** Returns the time of the last clock reading, in monotonic milliseconds. It is imprecise. */
   now(): number;
 }
 
-export class Connection implements Sending {
+export class Connection implements RequestInProgress {
   /** Receiver of the answer; `undefined` while the connection is idle. */
   #handler: AnswerHandler | undefined;
   #method = "";
   #head: AnswerHead | undefined;
   /** Number of remaining bytes of a body of known length. */
-  #left = 0;
-  #chunked: Chunked | undefined;
+  #remainingBytes = 0;
+  #chunked: ChunkedParser | undefined;
   /** Bytes of an incomplete head. */
   #partial: Buffer | undefined;
   #headBytes = 0;
@@ -60,24 +60,24 @@ export class Connection implements Sending {
   /** Whether the connection carried an earlier request. */
   #isReused = false;
   /** Whether the first byte of the answer has arrived. */
-  #isHeard = false;
+  #hasFirstByte = false;
   /** Sends the request again, over another connection. */
   #replay: (() => void) | undefined;
-  #quietSince = 0;
+  #silentSince = 0;
   readonly #socket: Socket;
-  readonly #owner: Owner;
+  readonly #owner: ConnectionOwner;
   readonly #forwarding: Forwarding | undefined;
-  readonly #resume = (): void => this.#goOn();
-  readonly #take = (data: Buffer): boolean => this.#deliver(data);
+  readonly #resume = (): void => this.#resumeReading();
+  readonly #onChunk = (data: Buffer): boolean => this.#deliver(data);
 
-  constructor(socket: Socket, owner: Owner, forwarding?: Forwarding) {
+  constructor(socket: Socket, owner: ConnectionOwner, forwarding?: Forwarding) {
     this.#socket = socket;
     this.#owner = owner;
     this.#forwarding = forwarding;
-    socket.on("data", (chunk: Buffer) => this.#arrived(chunk));
-    socket.on("end", () => this.#ended());
-    socket.on("error", (error) => this.#closed(error));
-    socket.on("close", () => this.#closed(new HttpFault("UPSTREAM_CLOSED", "the connection was closed")));
+    socket.on("data", (chunk: Buffer) => this.#onBytes(chunk));
+    socket.on("end", () => this.#onEnd());
+    socket.on("error", (error) => this.#onClose(error));
+    socket.on("close", () => this.#onClose(new HttpFault("UPSTREAM_CLOSED", "the connection was closed")));
   }
 
   get isGone(): boolean {
@@ -86,7 +86,7 @@ export class Connection implements Sending {
 
   /**
    * Sends a request over an idle connection. If the connection was used before and the server closes it before any byte of the
-   * answer, `replay` is called instead of `handler.failed`: the server's idle timeout ended the connection while the request was
+   * answer, `replay` is called instead of `handler.onFailed`: the server's idle timeout ended the connection while the request was
    * on its way.
    */
   send({ method, text: written, body }: Outgoing, handler: AnswerHandler, replay?: () => void): void {
@@ -94,14 +94,14 @@ export class Connection implements Sending {
     this.#handler = handler;
     this.#replay = this.#isReused ? replay : undefined;
     this.#isReused = true;
-    this.#isHeard = false;
+    this.#hasFirstByte = false;
     this.#method = method;
     this.#head = undefined;
     this.#headBytes = 0;
     this.#isSent = false;
-    this.#quietSince = this.#owner.now();
-    handler.connected(this);
-    if (this.#handler !== handler) return; // The handler has aborted within `connected`.
+    this.#silentSince = this.#owner.now();
+    handler.onConnected(this);
+    if (this.#handler !== handler) return; // The handler has aborted within `onConnected`.
     this.#isSent = true;
     const length = body?.length ?? 0;
     if (text.length + length <= MAX_JOINED_BYTES) {
@@ -120,28 +120,28 @@ export class Connection implements Sending {
   abort(handler: AnswerHandler): void {
     if (this.#handler !== handler) return;
     if (this.#isSent) {
-      this.#over(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
+      this.#close(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
       return;
     }
     this.#handler = undefined;
-    handler.failed(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
-    this.#owner.released(this, undefined);
+    handler.onFailed(new HttpFault("UPSTREAM_ABORTED", "the request was aborted"));
+    this.#owner.onIdle(this, undefined);
   }
 
   /** Closes the connection if an answer was expected, there was room for it, and nothing arrived within the limit. */
-  judgeSilence(now: number, limitMs: number): void {
-    if (this.#handler === undefined || this.#isPaused || now - this.#quietSince < limitMs) return;
-    this.#over(new HttpFault("UPSTREAM_SILENT", `nothing came for ${limitMs} ms`));
+  closeIfSilent(now: number, limitMs: number): void {
+    if (this.#handler === undefined || this.#isPaused || now - this.#silentSince < limitMs) return;
+    this.#close(new HttpFault("UPSTREAM_SILENT", `nothing came for ${limitMs} ms`));
   }
 
   /** Fails the request in progress. */
   destroy(cause: Error): void {
-    this.#over(cause);
+    this.#close(cause);
   }
 
-  #arrived(chunk: Buffer): void {
-    this.#isHeard = true;
-    this.#quietSince = this.#owner.now();
+  #onBytes(chunk: Buffer): void {
+    this.#hasFirstByte = true;
+    this.#silentSince = this.#owner.now();
     this.#guarded(() => this.#read(chunk));
   }
 
@@ -150,7 +150,7 @@ export class Connection implements Sending {
     while (at < bytes.length && !this.#isGone) {
       if (this.#handler === undefined) {
         // These bytes are unexpected, and the next request must not take them for its answer.
-        this.#over(malformed("data after its end"));
+        this.#close(malformed("data after its end"));
         return;
       }
       if (this.#isPaused) {
@@ -203,32 +203,32 @@ export class Connection implements Sending {
       throw refusedByProxy(this.#forwarding.proxy, this.#forwarding.origin, status);
     }
     this.#head = head;
-    this.#chunked = framing === "chunked" ? new Chunked() : undefined;
-    this.#left = typeof framing === "number" ? framing : 0;
-    this.#handler?.head(status, head.statusText, head.headers, this.#resume);
-    if (framing === 0) this.#completed(head);
+    this.#chunked = framing === "chunked" ? new ChunkedParser() : undefined;
+    this.#remainingBytes = typeof framing === "number" ? framing : 0;
+    this.#handler?.onHead(status, head.statusText, head.headers, this.#resume);
+    if (framing === 0) this.#complete(head);
   }
 
   #readBody(head: AnswerHead, bytes: Buffer, at: number): number {
     if (this.#chunked !== undefined) {
-      const next = this.#chunked.read(bytes, at, this.#take);
-      if (this.#chunked.isOver && !this.#isGone) this.#completed(head);
+      const next = this.#chunked.read(bytes, at, this.#onChunk);
+      if (this.#chunked.isComplete && !this.#isGone) this.#complete(head);
       return next;
     }
     if (head.framing === "close") {
       this.#deliver(at === 0 ? bytes : bytes.subarray(at));
       return bytes.length;
     }
-    const end = Math.min(bytes.length, at + this.#left);
-    this.#left -= end - at;
+    const end = Math.min(bytes.length, at + this.#remainingBytes);
+    this.#remainingBytes -= end - at;
     this.#deliver(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end));
-    if (this.#left === 0 && !this.#isGone) this.#completed(head);
+    if (this.#remainingBytes === 0 && !this.#isGone) this.#complete(head);
     return end;
   }
 
   /** Delivers a chunk. Returns false if there is no room for more. */
   #deliver(data: Buffer): boolean {
-    const hasRoom = this.#handler?.data(data) !== false;
+    const hasRoom = this.#handler?.onData(data) !== false;
     if (!hasRoom && !this.#isGone) {
       this.#isPaused = true;
       this.#socket.pause();
@@ -236,17 +236,17 @@ export class Connection implements Sending {
     return hasRoom && !this.#isGone;
   }
 
-  #goOn(): void {
+  #resumeReading(): void {
     if (!this.#isPaused || this.#isGone) return;
     this.#isPaused = false;
-    this.#quietSince = this.#owner.now();
+    this.#silentSince = this.#owner.now();
     const unread = this.#unread;
     this.#unread = undefined;
-    if (unread !== undefined) this.#arrived(unread);
+    if (unread !== undefined) this.#onBytes(unread);
     if (!this.#isPaused && !this.#isGone) this.#socket.resume();
   }
 
-  #completed({ isKept, keepsFor }: AnswerHead): void {
+  #complete({ isReusable, keepAliveSeconds }: AnswerHead): void {
     const handler = this.#handler;
     this.#handler = undefined;
     this.#head = undefined;
@@ -255,32 +255,32 @@ export class Connection implements Sending {
       this.#isPaused = false;
       this.#socket.resume();
     }
-    handler?.complete();
+    handler?.onComplete();
     // Unsent bytes of this request would precede the next one.
-    if (isKept && this.#socket.writableLength === 0 && !this.#isGone) this.#owner.released(this, keepsFor);
-    else this.#over(new HttpFault("UPSTREAM_CLOSED", "the connection was closed"));
+    if (isReusable && this.#socket.writableLength === 0 && !this.#isGone) this.#owner.onIdle(this, keepAliveSeconds);
+    else this.#close(new HttpFault("UPSTREAM_CLOSED", "the connection was closed"));
   }
 
-  #ended(): void {
+  #onEnd(): void {
     this.#guarded(() => {
       const head = this.#head;
-      if (head?.framing === "close" && this.#handler !== undefined) this.#completed(head);
-      else this.#closed(new HttpFault("UPSTREAM_CLOSED", "the server closed the connection"));
+      if (head?.framing === "close" && this.#handler !== undefined) this.#complete(head);
+      else this.#onClose(new HttpFault("UPSTREAM_CLOSED", "the server closed the connection"));
     });
   }
 
   /** Handles a connection that the server or the network closed. */
-  #closed(cause: Error): void {
-    const replay = this.#isHeard || this.#isGone ? undefined : this.#replay;
+  #onClose(cause: Error): void {
+    const replay = this.#hasFirstByte || this.#isGone ? undefined : this.#replay;
     const handler = this.#handler;
     if (replay === undefined || handler === undefined) {
-      const isCut = this.#isHeard && handler !== undefined && this.#head === undefined;
-      this.#over(isCut ? malformed("the connection ended within its headers") : cause);
+      const isCut = this.#hasFirstByte && handler !== undefined && this.#head === undefined;
+      this.#close(isCut ? malformed("the connection ended within its headers") : cause);
       return;
     }
     this.#handler = undefined;
-    this.#over(cause);
-    handler.disconnected?.();
+    this.#close(cause);
+    handler.onDisconnected?.();
     replay();
   }
 
@@ -289,11 +289,11 @@ export class Connection implements Sending {
     try {
       work();
     } catch (cause) {
-      this.#over(cause instanceof Error ? cause : new Error(String(cause)));
+      this.#close(cause instanceof Error ? cause : new Error(String(cause)));
     }
   }
 
-  #over(cause: Error): void {
+  #close(cause: Error): void {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#unread = undefined;
@@ -301,8 +301,8 @@ export class Connection implements Sending {
     this.#socket.destroy();
     const handler = this.#handler;
     this.#handler = undefined;
-    this.#owner.gone(this);
-    handler?.failed(cause);
+    this.#owner.onClosed(this);
+    handler?.onFailed(cause);
   }
 }
 

@@ -14,9 +14,9 @@ export interface AnswerHead {
   readonly headers: readonly string[];
   readonly framing: Framing;
   /** Whether the connection can carry another request after this answer. */
-  readonly isKept: boolean;
+  readonly isReusable: boolean;
   /** Idle time in seconds that the server announces. */
-  readonly keepsFor: number | undefined;
+  readonly keepAliveSeconds: number | undefined;
 }
 
 /** Matches forbidden characters in headers: controls, and line ends other than CR LF. Values may contain tabs. */
@@ -114,5 +114,5 @@ export function parseHead(text: string, method: string): AnswerHead {
   const isBodiless = method === "HEAD" || status < 200 || status === 204 || status === 304;
   const framing: Framing = isBodiless ? 0 : isChunked ? "chunked" : (length ?? "close");
   const isKept = framing !== "close" && !isClosing && (line[1] === "1" || isKeeping);
-  return { status, statusText: line[3] ?? "", headers, framing, isKept, keepsFor };
+  return { status, statusText: line[3] ?? "", headers, framing, isReusable: isKept, keepAliveSeconds: keepsFor };
 }

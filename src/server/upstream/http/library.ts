@@ -1,16 +1,16 @@
 /** Sends requests through undici: HTTP/2, and unusual requests. */
 import type { Dispatcher, Pool } from "undici";
 import type { UpstreamRequest } from "../ports.ts";
-import { type AnswerHandler, HttpFault, malformed, type Sending } from "./types.ts";
+import { type AnswerHandler, HttpFault, malformed, type RequestInProgress } from "./types.ts";
 
 /** Pools that have answered a request, so that their connections may be reused ones. */
-const answering = new WeakSet<Dispatcher>();
+const poolsThatAnswered = new WeakSet<Dispatcher>();
 
 /**
  * Dispatches a request. Never throws. `openLone` opens the connection for sending the request again if a reused connection of the
  * pool turns out to be closed. Without it nothing is sent twice.
  */
-export function dispatchOver(
+export function dispatchWithUndici(
   pool: Pool,
   request: UpstreamRequest,
   handler: AnswerHandler,
@@ -21,13 +21,13 @@ export function dispatchOver(
       ? undefined
       : () => {
           const lone = openLone();
-          send(lone, request, new LibraryHandler(handler, lone, undefined));
+          send(lone, request, new UndiciHandler(handler, lone, undefined));
           lone.close().catch(() => undefined); // The pool closes after the request, whose failure the handler reports.
         };
-  send(pool, request, new LibraryHandler(handler, pool, replay));
+  send(pool, request, new UndiciHandler(handler, pool, replay));
 }
 
-function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, handler: LibraryHandler): void {
+function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, handler: UndiciHandler): void {
   try {
     const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
     over.dispatch(options, handler);
@@ -50,18 +50,18 @@ function isClosed(cause: Error): boolean {
 const isMalformed = (cause: Error): cause is Error & { readonly code: string } =>
   "code" in cause && /^(?:HPE_\w+|UND_ERR_(?:HEADERS_OVERFLOW|RES_CONTENT_LENGTH_MISMATCH))$/.test(String(cause.code));
 
-class LibraryHandler implements Dispatcher.DispatchHandler, Sending {
+class UndiciHandler implements Dispatcher.DispatchHandler, RequestInProgress {
   readonly #handler: AnswerHandler;
-  readonly #over: Dispatcher;
+  readonly #dispatcher: Dispatcher;
   readonly #replay: (() => void) | undefined;
   #abort: ((cause?: Error) => void) | undefined;
   #isSent = false;
-  #isHeard = false;
+  #hasAnswer = false;
   #isAborted = false;
 
   constructor(handler: AnswerHandler, over: Dispatcher, replay: (() => void) | undefined) {
     this.#handler = handler;
-    this.#over = over;
+    this.#dispatcher = over;
     this.#replay = replay;
   }
 
@@ -73,34 +73,34 @@ class LibraryHandler implements Dispatcher.DispatchHandler, Sending {
   onConnect(abort: (cause?: Error) => void): void {
     this.#abort = abort;
     this.#isSent = true;
-    this.#handler.connected(this);
+    this.#handler.onConnected(this);
   }
 
   onHeaders(status: number, headers: Buffer[], resume: () => void, statusText: string): boolean {
-    this.#isHeard = true;
+    this.#hasAnswer = true;
     if (status < 200) return true; // A final answer follows this informational one.
     const texts: string[] = [];
     for (const each of headers) texts.push(each.toString("latin1"));
-    this.#handler.head(status, statusText, texts, resume);
+    this.#handler.onHead(status, statusText, texts, resume);
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#handler.data(chunk);
+    return this.#handler.onData(chunk);
   }
 
   onComplete(): void {
-    answering.add(this.#over);
-    this.#handler.complete();
+    poolsThatAnswered.add(this.#dispatcher);
+    this.#handler.onComplete();
   }
 
   onError(cause: Error): void {
-    const mayReplay = this.#isSent && !this.#isHeard && !this.#isAborted && answering.has(this.#over);
+    const mayReplay = this.#isSent && !this.#hasAnswer && !this.#isAborted && poolsThatAnswered.has(this.#dispatcher);
     if (mayReplay && this.#replay !== undefined && isClosed(cause)) {
-      this.#handler.disconnected?.();
+      this.#handler.onDisconnected?.();
       this.#replay();
       return;
     }
-    this.#handler.failed(isMalformed(cause) ? malformed(`it breaks the protocol (${cause.code})`) : cause);
+    this.#handler.onFailed(isMalformed(cause) ? malformed(`it breaks the protocol (${cause.code})`) : cause);
   }
 }

@@ -2,29 +2,29 @@
 import type { UpstreamRequest } from "../ports.ts";
 
 /** Request in progress. */
-export interface Sending {
-  /** Aborts the answer, whereupon `failed` is called immediately. Has no effect if the handler's answer has ended. */
+export interface RequestInProgress {
+  /** Aborts the answer, whereupon `onFailed` is called immediately. Has no effect if the handler's answer has ended. */
   abort(handler: AnswerHandler): void;
 }
 
 /**
- * Receiver of one answer. The calls are `connected`, `head`, `data` for each chunk, then `complete`; or `failed` instead of the
+ * Receiver of one answer. The calls are `onConnected`, `onHead`, `onData` for each chunk, then `onComplete`; or `onFailed` instead of the
  * rest.
  */
 export interface AnswerHandler {
   /** Called when the request is being sent, and again if it is resent. A failure before this call means that nothing was sent. */
-  connected(sending: Sending): void;
+  onConnected(sending: RequestInProgress): void;
   /** Called when an idle connection turns out to be closed, so that the request is sent again over another one. */
-  disconnected?(): void;
+  onDisconnected?(): void;
   /**
    * Called when a final answer begins. `headers`: alternating names and values as they were sent, one character per byte. The
-   * receiver must call `resume` when there is room again after `data` returned false.
+   * receiver must call `resume` when there is room again after `onData` returned false.
    */
-  head(status: number, statusText: string, headers: readonly string[], resume: () => void): void;
+  onHead(status: number, statusText: string, headers: readonly string[], resume: () => void): void;
   /** Receives bytes of the body, which the receiver then owns. Returns false if there is no room for more. */
-  data(chunk: Buffer): boolean;
-  complete(): void;
-  failed(cause: Error): void;
+  onData(chunk: Buffer): boolean;
+  onComplete(): void;
+  onFailed(cause: Error): void;
 }
 
 export interface HttpClient {

@@ -7,7 +7,7 @@ import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } 
 const DESTINATION = "x-gateway-destination-endpoint";
 
 /** Maximum number of picked endpoints. A fallback list is short; thousands of endpoints carry no information. */
-const MOST_PICKED = 64;
+const MAX_PICKED = 64;
 
 type Destination =
   /** Endpoints in the order of preference, as `address:port`. */
@@ -19,15 +19,15 @@ type Destination =
 export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
   const inHeader = headerSet(answer?.response?.header_mutation, DESTINATION);
   const inMetadata = textIn(metadata, "envoy.lb", DESTINATION);
-  return judged(inHeader, inMetadata);
+  return combine(inHeader, inMetadata);
 }
 
-function judged(inHeader: string | undefined, inMetadata: string | undefined): Destination {
+function combine(inHeader: string | undefined, inMetadata: string | undefined): Destination {
   if (inHeader !== undefined && inMetadata !== undefined && inHeader !== inMetadata) return { kind: "contradiction" };
   const endpointList = inHeader ?? inMetadata;
   if (endpointList === undefined) return { kind: "none" };
   const endpoints = endpointList
-    .split(",", MOST_PICKED)
+    .split(",", MAX_PICKED)
     .map((endpoint) => endpoint.trim().toLowerCase())
     .filter((endpoint) => endpoint !== "");
   return endpoints.length === 0 ? { kind: "none" } : { kind: "endpoints", endpoints: [...new Set(endpoints)] };
@@ -55,7 +55,7 @@ export interface PickerAnswer {
 const MAX_BODY_BYTES = 64 << 10;
 
 /** Returns the picker's answer if the pool's load is the reason for its refusal, otherwise `undefined`. */
-export function shownAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
+export function overloadAnswer({ immediate_response: answer }: ProcessingResponse__Output): PickerAnswer | undefined {
   const status = answer?.status?.code;
   if (status !== 429 && status !== 503) return undefined;
   const body = answer?.body ?? Buffer.alloc(0);
@@ -65,13 +65,15 @@ export function shownAnswer({ immediate_response: answer }: ProcessingResponse__
     status,
     contentType: isShown ? printable(headerSet(answer?.headers, "content-type")) || "text/plain" : "application/json",
     retryAfter: retryAfter === undefined || !/^[0-9A-Za-z ,:]{1,40}$/.test(retryAfter) ? undefined : retryAfter,
-    body: isShown ? body : Buffer.from(JSON.stringify({ error: { message: WORDS[status], type: TYPES[status] } })),
+    body: isShown
+      ? body
+      : Buffer.from(JSON.stringify({ error: { message: DEFAULT_MESSAGES[status], type: TYPES[status] } })),
   };
 }
 
 const printable = (text = ""): string => (/^[\x20-\x7e]{1,200}$/.test(text) ? text : "");
 
-const WORDS = {
+const DEFAULT_MESSAGES = {
   429: "The scheduler of this pool accepts no requests now.",
   503: "No server of this pool is ready.",
 } as const;

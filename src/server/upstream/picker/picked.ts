@@ -5,28 +5,28 @@ import type { MemberSet } from "../pools/member-set.ts";
 import { routeOver } from "../pools/round-robin.ts";
 import type { PickerSpec, PoolSpec } from "../pools/spec.ts";
 import type { UpstreamRequest } from "../ports.ts";
-import type { Route, Routed, Watch } from "../server.ts";
-import type { Exchange, FailedPick } from "./picker-exchange.ts";
+import type { PickerFeedback, Route, Routed } from "../server.ts";
+import type { FailedPick, PickerExchange } from "./picker-exchange.ts";
 import type { Pickers, PickOutcome } from "./pickers.ts";
 
-export interface AskedFor {
+export interface PickerRequest {
   readonly request: UpstreamRequest;
   readonly requestId: string | undefined;
 }
 
 export async function routeByPicker(
   { pool, picker, set }: { readonly pool: PoolSpec; readonly picker: PickerSpec; readonly set: MemberSet },
-  { request, requestId }: AskedFor,
+  { request, requestId }: PickerRequest,
   pickers: Pickers,
   now: () => number,
 ): Promise<Routed> {
-  const { members } = set.turns;
+  const { members } = set.roundRobin;
   const whyNone = (): string => set.problem ?? "it has no server";
-  const byTurns = (): Route => routeOver(set.turns, whyNone, now);
+  const byTurns = (): Route => routeOver(set.roundRobin, whyNone, now);
   if (members.length === 0) return byTurns();
   const { origin, provider } = pool;
   const begunAt = performance.now();
-  const exchange = await pickers.ask(picker, {
+  const exchange = await pickers.startExchange(picker, {
     request,
     scheme: origin.slice(0, origin.indexOf(":")),
     authority: origin.slice(origin.indexOf("//") + 2),
@@ -43,21 +43,23 @@ export async function routeByPicker(
       return { kind: "answered", answer: pick.answer };
     case "failed":
       recordOutcome(pick.why);
-      return picker.refusesOnError ? { kind: "route", next: () => undefined, whyNone: REFUSED[pick.why] } : byTurns();
+      return picker.refusesOnError
+        ? { kind: "route", next: () => undefined, noServerReason: REFUSED[pick.why] }
+        : byTurns();
     case "picked": {
-      const picked = pick.endpoints.flatMap((endpoint) => set.has(endpoint) ?? []);
+      const picked = pick.endpoints.flatMap((endpoint) => set.memberAt(endpoint) ?? []);
       if (picked.length === 0) {
         // The picker may not name servers outside the pool; round robin is used instead.
         recordOutcome("outside");
-        exchange.ended(true);
+        exchange.end(true);
         return byTurns();
       }
       recordOutcome("picked");
-      return routeOver(set.turns, whyNone, now, {
+      return routeOver(set.roundRobin, whyNone, now, {
         preferred: picked,
         alone: picker.refusesOnError,
         model: pick.model,
-        watch: watching(exchange, () => pickers.recordOutcome(provider, "evicted")),
+        watch: createFeedback(exchange, () => pickers.recordOutcome(provider, "evicted")),
       });
     }
     default:
@@ -72,10 +74,11 @@ const REFUSED: Readonly<Record<FailedPick, string>> = {
   refused: "its picker refused the request",
 };
 
-function watching(exchange: Exchange, evicted: () => void): Watch {
+function createFeedback(exchange: PickerExchange, evicted: () => void): PickerFeedback {
   return {
-    answered: (status, contentType, server) => exchange.answered(status, contentType, (server as Member).endpoint),
-    ended: (isCut) => exchange.ended(isCut),
+    reportAnswer: (status, contentType, server) =>
+      exchange.reportAnswer(status, contentType, (server as Member).endpoint),
+    end: (isCut) => exchange.end(isCut),
     onEvicted(listener) {
       exchange.onEvicted = (answer) => {
         evicted();

@@ -11,7 +11,7 @@ import type {
 } from "../../ext-proc/index.ts";
 import { structOf } from "../../ext-proc/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
-import { destinationOf, headerSet, type PickerAnswer, shownAnswer } from "./answers.ts";
+import { destinationOf, headerSet, overloadAnswer, type PickerAnswer } from "./answers.ts";
 import { modelIn } from "./model.ts";
 
 /** Chunk size that pickers use themselves, in bytes. Some peers accept no message above 64 KiB. */
@@ -26,7 +26,7 @@ const SUBSET = "x-gateway-destination-endpoint-subset";
 const SERVED = "x-gateway-destination-endpoint-served";
 
 /** Request headers that are sent to a picker. None contains a credential of the gateway or the client. */
-const TOLD: ReadonlySet<string> = new Set([
+const FORWARDED_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
   "x-request-id",
   "x-gateway-inference-fairness-id",
@@ -34,7 +34,7 @@ const TOLD: ReadonlySet<string> = new Set([
   "x-gateway-model-name-rewrite",
 ]);
 
-export interface Question {
+export interface PickerQuery {
   readonly request: UpstreamRequest;
   /** Scheme of the pool, `http` or `https`. The next field is the value of its `host` header. */
   readonly scheme: string;
@@ -55,7 +55,7 @@ type Pick =
 
 type Call = ReturnType<ExternalProcessorClient["Process"]>;
 
-export class Exchange {
+export class PickerExchange {
   /** Decision of the picker. It settles once, within the timeout. */
   readonly pick: Promise<Pick>;
   /** Called once when the picker takes the request back before its answer has begun. */
@@ -66,32 +66,32 @@ export class Exchange {
   readonly #timer: NodeJS.Timeout;
   #settle: ((pick: Pick) => void) | undefined;
   #endpoints: readonly string[] | undefined;
-  #isOver = false;
+  #hasEnded = false;
   #hasAnswer = false;
   /** Whether the picker returned chunks of the body unchanged, so that no echo follows. */
   #isUnchanged = false;
   #echo: Buffer[] = [];
   #echoBytes = 0;
 
-  constructor(client: ExternalProcessorClient, grpc: Grpc, question: Question) {
+  constructor(client: ExternalProcessorClient, grpc: Grpc, question: PickerQuery) {
     const { subset, timeoutMs, request } = question;
     this.#hint = subset && { filter_metadata: { [SUBSET_HINT]: structOf({ [SUBSET]: subset }) } };
     this.#body = request.body;
     this.pick = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.#timer = setTimeout(() => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "late" }), timeoutMs);
+    this.#timer = setTimeout(() => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "late" }), timeoutMs);
     this.#call = client.Process(new grpc.Metadata());
     this.#call.on("data", (answer: ProcessingResponse__Output) => this.#read(answer));
-    this.#call.on("error", () => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "unreachable" }));
-    this.#call.on("end", () => this.#decided(this.#pickedSoFar() ?? { kind: "failed", why: "violation" }));
+    this.#call.on("error", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "unreachable" }));
+    this.#call.on("end", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "violation" }));
     this.#send(headersOf(question));
     this.#sendBody(0);
   }
 
   /** Reports that the answer begins. `served`: member that serves it. */
-  answered(status: number, contentType: string | undefined, served: string): void {
-    if (this.#isOver) return;
+  reportAnswer(status: number, contentType: string | undefined, served: string): void {
+    if (this.#hasEnded) return;
     this.#hasAnswer = true;
     const headers = [
       pair(":status", String(status)),
@@ -106,9 +106,9 @@ export class Exchange {
   }
 
   /** Ends the exchange. `isCut`: the answer is not complete, but is no longer wanted. */
-  ended(isCut: boolean): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  end(isCut: boolean): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
     clearTimeout(this.#timer);
     if (isCut) this.#call.cancel();
     else this.#call.end();
@@ -122,7 +122,7 @@ export class Exchange {
   #sendBody(from: number): void {
     const body = this.#body;
     for (let at = from; body !== null && at < body.length; at += CHUNK_BYTES) {
-      if (this.#isOver) return;
+      if (this.#hasEnded) return;
       const next = at + CHUNK_BYTES;
       const message: ProcessingRequest = {
         request_body: { body: body.subarray(at, next), end_of_stream: next >= body.length },
@@ -136,29 +136,29 @@ export class Exchange {
   }
 
   #read(answer: ProcessingResponse__Output): void {
-    if (answer.immediate_response !== undefined) this.#refused(answer);
+    if (answer.immediate_response !== undefined) this.#readRefusal(answer);
     else if (answer.request_headers !== undefined) this.#readPick(answer);
     else if (answer.request_body !== undefined) this.#readEcho(answer);
   }
 
-  #refused(answer: ProcessingResponse__Output): void {
-    const shown = shownAnswer(answer);
+  #readRefusal(answer: ProcessingResponse__Output): void {
+    const shown = overloadAnswer(answer);
     if (this.#settle !== undefined) {
-      this.#decided(shown === undefined ? { kind: "failed", why: "refused" } : { kind: "answered", answer: shown });
-    } else if (shown?.status === 429 && !this.#hasAnswer && !this.#isOver) this.onEvicted?.(shown);
+      this.#decide(shown === undefined ? { kind: "failed", why: "refused" } : { kind: "answered", answer: shown });
+    } else if (shown?.status === 429 && !this.#hasAnswer && !this.#hasEnded) this.onEvicted?.(shown);
   }
 
   #readPick(answer: ProcessingResponse__Output): void {
     if (this.#settle === undefined || this.#endpoints !== undefined) return;
     const destination = destinationOf(answer);
     if (destination.kind !== "endpoints") {
-      this.#decided({ kind: "failed", why: "violation" });
+      this.#decide({ kind: "failed", why: "violation" });
       return;
     }
     this.#endpoints = destination.endpoints;
     // A picker that sets a length will send the body back next.
     const echoes = headerSet(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
-    if (!echoes || this.#isUnchanged || this.#body === null) this.#decided(this.#picked(undefined));
+    if (!echoes || this.#isUnchanged || this.#body === null) this.#decide(this.#picked(undefined));
   }
 
   #readEcho(answer: ProcessingResponse__Output): void {
@@ -166,7 +166,7 @@ export class Exchange {
     const chunk = answer.request_body?.response?.body_mutation?.streamed_response;
     if (chunk === undefined) {
       this.#isUnchanged = true;
-      if (this.#endpoints !== undefined) this.#decided(this.#picked(undefined));
+      if (this.#endpoints !== undefined) this.#decide(this.#picked(undefined));
       return;
     }
     const bytes = chunk.body ?? Buffer.alloc(0);
@@ -174,7 +174,7 @@ export class Exchange {
     // A longer body is not an echo; the decision is used without it.
     if (this.#echoBytes <= 2 * (this.#body?.length ?? 0) + CHUNK_BYTES) this.#echo.push(bytes);
     else this.#echo = [];
-    if (chunk.end_of_stream === true && this.#endpoints !== undefined) this.#decided(this.#picked(this.#modelOfEcho()));
+    if (chunk.end_of_stream === true && this.#endpoints !== undefined) this.#decide(this.#picked(this.#modelOfEcho()));
   }
 
   #modelOfEcho(): string | undefined {
@@ -191,20 +191,20 @@ export class Exchange {
     return this.#endpoints && this.#picked(undefined);
   }
 
-  #decided(pick: Pick): void {
+  #decide(pick: Pick): void {
     const settle = this.#settle;
     if (settle === undefined) return;
     this.#settle = undefined;
     this.#echo = [];
     clearTimeout(this.#timer);
-    if (pick.kind !== "picked") this.ended(true);
+    if (pick.kind !== "picked") this.end(true);
     settle(pick);
   }
 }
 
 const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(value, "latin1") });
 
-function headersOf({ request, scheme, authority, requestId }: Question): ProcessingRequest {
+function headersOf({ request, scheme, authority, requestId }: PickerQuery): ProcessingRequest {
   const { method, path, headers, body } = request;
   const sentHeaders = [
     pair(":method", method),
@@ -215,7 +215,7 @@ function headersOf({ request, scheme, authority, requestId }: Question): Process
   let hasId = false;
   for (let i = 0; i < headers.length; i += 2) {
     const name = (headers[i] as string).toLowerCase();
-    if (!TOLD.has(name)) continue;
+    if (!FORWARDED_HEADERS.has(name)) continue;
     hasId ||= name === "x-request-id";
     sentHeaders.push(pair(name, headers[i + 1] as string));
   }

@@ -3,7 +3,7 @@ import type { Instruments, Log } from "../../../base/index.ts";
 import { LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts";
 import { type ExternalProcessorClient, type ExtProc, loadExtProc } from "../../ext-proc/index.ts";
 import type { PickerSpec } from "../pools/spec.ts";
-import { Exchange, type Question } from "./picker-exchange.ts";
+import { PickerExchange, type PickerQuery } from "./picker-exchange.ts";
 
 export type PickOutcome =
   | "picked"
@@ -18,7 +18,7 @@ export type PickOutcome =
 
 export interface Pickers {
   /** Starts an exchange. Returns a promise only until gRPC is loaded. */
-  ask(spec: PickerSpec, question: Question): Exchange | Promise<Exchange>;
+  startExchange(spec: PickerSpec, question: PickerQuery): PickerExchange | Promise<PickerExchange>;
   /** Records the outcome of a query, or later of the request. */
   recordOutcome(provider: string, outcome: PickOutcome, ms?: number): void;
   /** Replaces the pickers, and connects to each ahead of the first query. */
@@ -73,11 +73,11 @@ export function openPickers(options: {
     loaded = await loadExtProc();
     return loaded;
   };
-  const askWith = (extProc: ExtProc, spec: PickerSpec, question: Question): Exchange =>
-    new Exchange(clientAt(spec, extProc), extProc.grpc, question);
+  const askWith = (extProc: ExtProc, spec: PickerSpec, question: PickerQuery): PickerExchange =>
+    new PickerExchange(clientAt(spec, extProc), extProc.grpc, question);
 
   return {
-    ask: (spec, question) =>
+    startExchange: (spec, question) =>
       loaded === undefined
         ? load().then((extProc) => askWith(extProc, spec, question))
         : askWith(loaded, spec, question),

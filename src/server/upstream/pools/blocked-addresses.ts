@@ -8,7 +8,7 @@ import { networkInterfaces } from "node:os";
 
 interface Kind {
   /** Description with its article, used before "address". */
-  readonly words: string;
+  readonly description: string;
   readonly list: BlockList;
 }
 
@@ -28,15 +28,15 @@ function kind(words: string, networks: readonly string[]): Kind {
     const [address = "", bits = ""] = network.split("/");
     list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
   }
-  return { words, list };
+  return { description: words, list };
 }
 
 const has = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
 /** Returns the kind of a blocked address with its article, or `undefined` if the address is allowed. */
-export function fencedAs(address: string): string | undefined {
+export function blockedKind(address: string): string | undefined {
   const forms = [address, ...embedded(address)];
-  return KINDS.find(({ list }) => forms.some((form) => has(list, form)))?.words;
+  return KINDS.find(({ list }) => forms.some((form) => has(list, form)))?.description;
 }
 
 export const isLoopback = (address: string): boolean =>

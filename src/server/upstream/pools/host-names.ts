@@ -22,9 +22,9 @@ export interface NameAnswer {
   readonly 6: FamilyAnswer;
 }
 
-export interface Names {
+export interface NameResolver {
   /** Resolves a name. Never rejects, and takes at most `limitMs`. */
-  look(host: string): Promise<NameAnswer>;
+  resolve(host: string): Promise<NameAnswer>;
 }
 
 interface NamesOptions {
@@ -36,10 +36,10 @@ interface NamesOptions {
 }
 
 /** TTL for sources without one (files, and the system's own lookup), in milliseconds. */
-const UNTOLD_TTL_MS = 5_000;
+const DEFAULT_TTL_MS = 5_000;
 
 /** Timeout of a query before it is repeated once, in milliseconds. Each server is queried twice. */
-const QUESTION_MS = 1_500;
+const QUERY_TIMEOUT_MS = 1_500;
 const LIMIT_MS = 5_000;
 
 /** Maximum length of a search list. A cluster's has three to six entries. */
@@ -48,18 +48,18 @@ const MAX_SEARCHED = 8;
 /** Maximum size of a hosts file, in bytes. */
 const MAX_FILE_BYTES = 1 << 20;
 
-export function createNames({
+export function createNameResolver({
   servers = [],
   hostsFile = "/etc/hosts",
   resolverFile = "/etc/resolv.conf",
   limitMs = LIMIT_MS,
-}: NamesOptions = {}): Names {
+}: NamesOptions = {}): NameResolver {
   return {
-    async look(host) {
-      const listed = listedIn(await textOf(hostsFile), host);
+    async resolve(host) {
+      const listed = answerFromHosts(await textOf(hostsFile), host);
       if (listed !== undefined) return listed;
-      const candidates = searched(host, await textOf(resolverFile));
-      const resolver = new Resolver({ timeout: QUESTION_MS, tries: 2 });
+      const candidates = searchCandidates(host, await textOf(resolverFile));
+      const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: 2 });
       if (servers.length > 0) resolver.setServers(servers);
       const limit = setTimeout(() => resolver.cancel(), limitMs);
       let answer: NameAnswer = NOTHING;
@@ -77,28 +77,28 @@ export function createNames({
   };
 }
 
-const NONE: FamilyAnswer = { kind: "none", ttlMs: UNTOLD_TTL_MS };
+const NONE: FamilyAnswer = { kind: "none", ttlMs: DEFAULT_TTL_MS };
 const NOTHING: NameAnswer = { 4: NONE, 6: NONE };
 
 async function resolveBoth(resolver: Resolver, name: string): Promise<NameAnswer> {
   const [four, six] = await Promise.all([
-    answered(resolver.resolve4(name, { ttl: true })),
-    answered(resolver.resolve6(name, { ttl: true })),
+    toFamilyAnswer(resolver.resolve4(name, { ttl: true })),
+    toFamilyAnswer(resolver.resolve6(name, { ttl: true })),
   ]);
   return { 4: four, 6: six };
 }
 
-async function answered(records: Promise<readonly { address: string; ttl?: number }[]>): Promise<FamilyAnswer> {
+async function toFamilyAnswer(records: Promise<readonly { address: string; ttl?: number }[]>): Promise<FamilyAnswer> {
   try {
     const found = await records;
     if (found.length === 0) return NONE;
     // In an answer of more than 256 records, some have no TTL; all records of a name have the same TTL (RFC 2181, 5.2).
     const ttls = found.flatMap(({ ttl }) => ttl ?? []);
-    const seconds = ttls.length === 0 ? UNTOLD_TTL_MS / 1_000 : Math.min(...ttls);
+    const seconds = ttls.length === 0 ? DEFAULT_TTL_MS / 1_000 : Math.min(...ttls);
     return { kind: "addresses", addresses: found.map(({ address }) => address), ttlMs: seconds * 1_000 };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === "ENOTFOUND" || code === "ENODATA" ? NONE : { kind: "failed", problem: wordsOf(code) };
+    return code === "ENOTFOUND" || code === "ENODATA" ? NONE : { kind: "failed", problem: describeProblem(code) };
   }
 }
 
@@ -112,18 +112,18 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "no name server answers"],
 ]);
 
-const wordsOf = (code: string | undefined): string => PROBLEMS.get(code ?? "") ?? code ?? "the lookup failed";
+const describeProblem = (code: string | undefined): string => PROBLEMS.get(code ?? "") ?? code ?? "the lookup failed";
 
 /** Resolves names that only the system knows: of the local link, of containers, of name service plug-ins. */
 function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
   return new Promise((resolve) => {
-    const late: FamilyAnswer = { kind: "failed", problem: wordsOf("ETIMEOUT") };
+    const late: FamilyAnswer = { kind: "failed", problem: describeProblem("ETIMEOUT") };
     const limit = setTimeout(() => resolve({ 4: late, 6: late }), limitMs);
     lookup(host, { all: true, verbatim: true }, (error, found) => {
       clearTimeout(limit);
       if (error !== null) {
         const isNothing = error.code === "ENOTFOUND" || error.code === "ENODATA";
-        const failed: FamilyAnswer = { kind: "failed", problem: wordsOf(error.code) };
+        const failed: FamilyAnswer = { kind: "failed", problem: describeProblem(error.code) };
         resolve(isNothing ? NOTHING : { 4: failed, 6: failed });
       } else resolve(withDefaultTtl(found.map(({ address }) => address)));
     });
@@ -133,7 +133,7 @@ function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
 function withDefaultTtl(addresses: readonly string[]): NameAnswer {
   const of = (family: Family): FamilyAnswer => {
     const own = [...new Set(addresses.filter((address) => address.includes(":") === (family === 6)))];
-    return own.length === 0 ? NONE : { kind: "addresses", addresses: own, ttlMs: UNTOLD_TTL_MS };
+    return own.length === 0 ? NONE : { kind: "addresses", addresses: own, ttlMs: DEFAULT_TTL_MS };
   };
   return { 4: of(4), 6: of(6) };
 }
@@ -162,7 +162,7 @@ const withoutDot = (name: string): string => name.toLowerCase().replace(/\.$/, "
  * Returns the answer of the hosts file, or `undefined` if it does not contain the name. `localhost` is always this machine,
  * whatever servers answer (RFC 6761, section 6.3).
  */
-function listedIn(hosts: string, host: string): NameAnswer | undefined {
+function answerFromHosts(hosts: string, host: string): NameAnswer | undefined {
   const name = withoutDot(host);
   const addresses = linesOf(hosts)
     .filter(([, ...names]) => names.some((own) => withoutDot(own) === name))
@@ -172,7 +172,7 @@ function listedIn(hosts: string, host: string): NameAnswer | undefined {
 }
 
 /** Returns the names to query, in order. Each ends in a dot, because c-ares would append search domains otherwise. */
-export function searched(host: string, resolverText: string): readonly string[] {
+export function searchCandidates(host: string, resolverText: string): readonly string[] {
   if (host.endsWith(".")) return [host];
   let domains: readonly string[] = [];
   let dots = 1;

@@ -11,7 +11,7 @@ import type { Server } from "../server.ts";
  * one request tries the server.
  */
 const FIRST_REST_MS = 1_000;
-const LONGEST_REST_MS = 30_000;
+const MAX_REST_MS = 30_000;
 
 /**
  * Connect timeout of pool members, in milliseconds. An operator's own servers are near, so a slower one is down and another is
@@ -56,8 +56,8 @@ export class Member implements Server {
   failingSince: number | undefined;
   readonly #options: MemberOptions;
   /** Number of failed connects since the last successful one. */
-  #failedInTurn = 0;
-  #restsUntil = 0;
+  #consecutiveFailures = 0;
+  #restingUntil = 0;
   #client: HttpClient | undefined;
   #isDraining = false;
 
@@ -76,13 +76,13 @@ export class Member implements Server {
 
   get state(): MemberState {
     if (this.#isDraining) return "draining";
-    if (this.#failedInTurn > 0) return "failing";
+    if (this.#consecutiveFailures > 0) return "failing";
     return this.attempts === 0 ? "idle" : "ok";
   }
 
   /** Returns whether other servers are preferred for now. */
-  rests(): boolean {
-    return this.#restsUntil !== 0 && this.#options.now() < this.#restsUntil;
+  isResting(): boolean {
+    return this.#restingUntil !== 0 && this.#options.now() < this.#restingUntil;
   }
 
   get client(): HttpClient {
@@ -96,31 +96,31 @@ export class Member implements Server {
     return this.#client?.connections ?? 0;
   }
 
-  begun(): void {
+  beginAttempt(): void {
     this.inFlight += 1;
     this.attempts += 1;
     // Only one request tries the server after the pause.
-    if (this.#restsUntil !== 0) this.#restsUntil = this.#options.now() + MEMBER_CONNECT_MS;
+    if (this.#restingUntil !== 0) this.#restingUntil = this.#options.now() + MEMBER_CONNECT_MS;
   }
 
-  connected(): void {
-    this.#failedInTurn = 0;
+  recordConnect(): void {
+    this.#consecutiveFailures = 0;
     this.failingSince = undefined;
-    this.#restsUntil = 0;
+    this.#restingUntil = 0;
   }
 
-  unreachable(cause: unknown): void {
+  recordConnectFailure(cause: unknown): void {
     this.failures += 1;
     const at = systemClock.now();
     this.lastFailure = { code: codeOf(cause), at };
     this.failingSince ??= at;
-    this.#restsUntil =
-      this.#options.now() + Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#failedInTurn, 10));
-    this.#failedInTurn += 1;
+    this.#restingUntil =
+      this.#options.now() + Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** Math.min(this.#consecutiveFailures, 10));
+    this.#consecutiveFailures += 1;
     this.#options.onUnreachable();
   }
 
-  ended(): void {
+  endAttempt(): void {
     this.inFlight -= 1;
   }
 
@@ -138,11 +138,11 @@ export class Member implements Server {
 /** Pattern of an error code. Only codes are shown, because an error's message may contain parts of the request. */
 const CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 /** Maximum depth of nested causes. */
-const MOST_CAUSES = 4;
+const MAX_CAUSES = 4;
 
 function codeOf(error: unknown): string {
   let at = error;
-  for (let depth = 0; depth < MOST_CAUSES && at instanceof Error; depth++, at = at.cause) {
+  for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth++, at = at.cause) {
     const { code } = at as NodeJS.ErrnoException;
     if (typeof code === "string" && CODE.test(code)) return code;
   }

@@ -5,14 +5,14 @@ import type { Instruments } from "../../../base/index.ts";
  * Reason why an address is blocked. `own`: a listener of this gateway. `rebound`: loopback for a name that resolved elsewhere
  * before. `fenced`: a blocked address.
  */
-export type FencedWhy = "own" | "rebound" | "fenced";
+export type BlockedReason = "own" | "rebound" | "fenced";
 
 export interface PoolMetrics {
   /** Sets the number of members. `subset`: empty for the whole pool. */
-  members(provider: string, subset: string, count: number): void;
-  resolved(provider: string, subset: string, outcome: "answered" | "failed"): void;
-  left(provider: string, why: FencedWhy, count: number): void;
-  unreachable(provider: string): void;
+  setMembers(provider: string, subset: string, count: number): void;
+  countLookup(provider: string, subset: string, outcome: "answered" | "failed"): void;
+  countBlocked(provider: string, why: BlockedReason, count: number): void;
+  countConnectFailure(provider: string): void;
 }
 
 export function createPoolMetrics(instruments: Instruments): PoolMetrics {
@@ -38,9 +38,9 @@ export function createPoolMetrics(instruments: Instruments): PoolMetrics {
     ["provider"],
   );
   return {
-    members: (provider, subset, count) => members.with(provider, subset).set(count),
-    resolved: (provider, subset, outcome) => lookups.with(provider, subset, outcome).inc(),
-    left: (provider, why, count) => fenced.with(provider, why).inc(count),
-    unreachable: (provider) => unreachable.with(provider).inc(),
+    setMembers: (provider, subset, count) => members.with(provider, subset).set(count),
+    countLookup: (provider, subset, outcome) => lookups.with(provider, subset, outcome).inc(),
+    countBlocked: (provider, why, count) => fenced.with(provider, why).inc(count),
+    countConnectFailure: (provider) => unreachable.with(provider).inc(),
   };
 }

@@ -1,9 +1,9 @@
 /** Manages the pools of the configuration in force, with their members, which are kept over reloads. */
 
 import { type Instruments, type Log, systemClock } from "../../../base/index.ts";
-import { type AskedFor, openPickers, routeByPicker } from "../picker/index.ts";
+import { openPickers, type PickerRequest, routeByPicker } from "../picker/index.ts";
 import type { Route, Routed } from "../server.ts";
-import { createNames, type Names } from "./host-names.ts";
+import { createNameResolver, type NameResolver } from "./host-names.ts";
 import { type ConnectFailure, Member, type MemberState } from "./member.ts";
 import { type MemberSet, openMemberSet } from "./member-set.ts";
 import { createPoolMetrics } from "./metrics.ts";
@@ -30,7 +30,7 @@ export interface Pools {
    * Selects a server. Returns a promise until the pool's name was resolved for the first time, and always with a picker.
    * `subset`: `undefined` for the whole pool. `asked` is passed to the picker.
    */
-  route(spec: PoolSpec, subset: string | undefined, asked: AskedFor): Routed | Promise<Routed>;
+  route(spec: PoolSpec, subset: string | undefined, asked: PickerRequest): Routed | Promise<Routed>;
   /** Replaces the pools. */
   keepOnly(specs: readonly PoolSpec[]): void;
   /**
@@ -74,7 +74,7 @@ const isClosed = ({ whole, subsets }: Resolved): boolean =>
 
 export function openPools(options: PoolsOptions): Pools {
   const now = systemClock.monotonic;
-  const names: Names = createNames({ servers: options.nameServers ?? [] });
+  const names: NameResolver = createNameResolver({ servers: options.nameServers ?? [] });
   const metrics = options.instruments && createPoolMetrics(options.instruments);
   const pickers = openPickers({ instruments: options.instruments, log: options.log, now });
   const states = new Map<string, State>();
@@ -102,8 +102,8 @@ export function openPools(options: PoolsOptions): Pools {
           return held.member;
         }
         const onUnreachable = (): void => {
-          metrics?.unreachable(provider);
-          for (const one of state.sets.values()) one.hurry();
+          metrics?.countConnectFailure(provider);
+          for (const one of state.sets.values()) one.resolveNow();
         };
         const { ca } = options;
         const member = new Member({ origin, address, port, ca, now, onUnreachable });
@@ -144,17 +144,18 @@ export function openPools(options: PoolsOptions): Pools {
     return made;
   };
 
-  const routeOf = (set: MemberSet): Route => routeOver(set.turns, () => set.problem ?? "it has no server", now);
+  const routeOf = (set: MemberSet): Route => routeOver(set.roundRobin, () => set.problem ?? "it has no server", now);
 
   return {
     route(spec, subset, asked) {
       const { whole, subsets } = resolve(spec);
       const set = subset === undefined ? whole : subsets.get(subset);
-      if (set === undefined) return { kind: "route", next: () => undefined, whyNone: "the pool has no such subset" };
+      if (set === undefined)
+        return { kind: "route", next: () => undefined, noServerReason: "the pool has no such subset" };
       const { picker } = spec;
       const routed = (): Routed | Promise<Routed> =>
         picker === undefined ? routeOf(set) : routeByPicker({ pool: spec, picker, set }, asked, pickers, now);
-      return set.isSettled ? routed() : set.first.then(routed);
+      return set.isSettled ? routed() : set.firstResolution.then(routed);
     },
     keepOnly(specs) {
       pickers.keepOnly(specs.flatMap(({ picker }) => picker ?? []));
@@ -173,7 +174,7 @@ export function openPools(options: PoolsOptions): Pools {
       if (state === undefined) return undefined;
       const subsetsOf = (member: Member): readonly string[] =>
         [...state.sets.values()]
-          .filter(({ subset, has }) => subset !== WHOLE && has(member.endpoint) === member)
+          .filter(({ subset, memberAt }) => subset !== WHOLE && memberAt(member.endpoint) === member)
           .map(({ subset }) => subset);
       const present = [...state.held.values()].map(({ member }) => member);
       const leaving = [...state.leaving].filter(({ inFlight }) => inFlight > 0);

@@ -1,5 +1,5 @@
 /** Selects members by round robin. Members with a recent failed connect come last. */
-import type { Route, Server, Watch } from "../server.ts";
+import type { PickerFeedback, Route, Server } from "../server.ts";
 import type { Member } from "./member.ts";
 
 /** Maximum number of members that an attempt tries. Failing ones are paused, so that later requests rarely try one. */
@@ -20,7 +20,7 @@ export class RoundRobin {
       if (this.#at >= members.length) this.#at = 0;
       const member = members[this.#at++] as Member;
       if (tried?.has(member) === true) continue;
-      if (!member.rests()) return member;
+      if (!member.isResting()) return member;
       resting ??= member;
     }
     return resting;
@@ -54,7 +54,7 @@ class PoolRoute implements Route {
     this.#chosen = chosen;
   }
 
-  get whyNone(): string | undefined {
+  get noServerReason(): string | undefined {
     return this.#tried === undefined ? this.#whyNone() : undefined;
   }
 
@@ -62,7 +62,7 @@ class PoolRoute implements Route {
     return this.#chosen?.model;
   }
 
-  get watch(): Watch | undefined {
+  get watch(): PickerFeedback | undefined {
     return this.#chosen?.watch;
   }
 

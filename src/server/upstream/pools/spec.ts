@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { parseDuration } from "../../../base/index.ts";
 import type { ProviderConfig } from "../../core/config/index.ts";
-import { fencedAs } from "./blocked-addresses.ts";
+import { blockedKind } from "./blocked-addresses.ts";
 
 type PoolConfig = NonNullable<ProviderConfig["pool"]>;
 
@@ -78,7 +78,7 @@ export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
             },
           ];
     }
-    const kind = fencedAs(host);
+    const kind = blockedKind(host);
     return kind === undefined ? [] : [{ path, message: `no server can be at ${kind} address` }];
   });
 }

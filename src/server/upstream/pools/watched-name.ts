@@ -2,7 +2,7 @@
  * Keeps the addresses of one name, which is resolved again in the background when their TTL expires. Only requests before the
  * first answer wait.
  */
-import type { Family, FamilyAnswer, Names } from "./host-names.ts";
+import type { Family, FamilyAnswer, NameResolver } from "./host-names.ts";
 
 /**
  * Limits of the TTL, in milliseconds. A TTL of zero would cause endless queries; with one of hours, removed servers would be kept
@@ -22,7 +22,7 @@ const LONGEST_RETRY_MS = 30_000;
 const NOTHING_BELIEVED_AFTER_MS = 30_000;
 
 interface WatchedNameOptions {
-  readonly names: Names;
+  readonly names: NameResolver;
   /** Returns the monotonic time in milliseconds. */
   readonly now: () => number;
   /** Called after each answer with the current addresses and the problem, if any. */
@@ -59,7 +59,7 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
     clearTimeout(timer);
     isAsking = true;
     askedAt = now();
-    const answer = await names.look(host);
+    const answer = await names.resolve(host);
     isAsking = false;
     if (isClosed) return;
     take(known[4], answer[4], answer[6].kind === "addresses", now());

@@ -3,7 +3,7 @@
  * So one request in any process may use all free memory. The limit is exceeded at most by the memory reserved
  * between two checks.
  */
-import { type Admission, type Held, NOTHING_HELD } from "../../memory/index.ts";
+import { type Admission, type AdmissionUsage, NO_USAGE } from "../../memory/index.ts";
 import type { Channel } from "../channel/index.ts";
 
 const CHECK_MS = 20;
@@ -13,10 +13,13 @@ const REPORT_DIVISOR = 128;
 type AdmissionMemory = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
 
 /** Calls `onChange` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
-function watchHeld({ limits, inFlight, bufferedBytes }: AdmissionMemory, onChange: (held: Held) => void): () => void {
-  let lastReported = NOTHING_HELD;
+function watchHeld(
+  { limits, inFlight, bufferedBytes }: AdmissionMemory,
+  onChange: (held: AdmissionUsage) => void,
+): () => void {
+  let lastReported = NO_USAGE;
   const timer = setInterval(() => {
-    const held: Held = { inFlight: inFlight(), bytes: bufferedBytes() };
+    const held: AdmissionUsage = { inFlight: inFlight(), bytes: bufferedBytes() };
     const isConsiderable =
       Math.abs(held.inFlight - lastReported.inFlight) * REPORT_DIVISOR >= limits.maxInFlight ||
       Math.abs(held.bytes - lastReported.bytes) * REPORT_DIVISOR >= limits.maxBufferedBytes;
@@ -32,7 +35,7 @@ function watchHeld({ limits, inFlight, bufferedBytes }: AdmissionMemory, onChang
 
 /** Reports a worker's reservations. Returns a function that stops it. */
 export function sendHeld(channel: Channel, admission: AdmissionMemory): () => void {
-  channel.on("held.others", (others) => admission.besides(others as Held));
+  channel.on("held.others", (others) => admission.besides(others as AdmissionUsage));
   return watchHeld(admission, (held) => channel.send("held", held, true));
 }
 
@@ -44,27 +47,27 @@ export interface HeldTotals {
 
 /** Opens the sum in the node. `own`: reservations of the node process itself, for example for other proxies' traffic. */
 export function openHeld(own: AdmissionMemory): HeldTotals {
-  const applyOthers = (others: Held): void => own.besides(others);
-  const holders = new Map<object, { held: Held; readonly send: (others: Held) => void }>();
+  const applyOthers = (others: AdmissionUsage): void => own.besides(others);
+  const holders = new Map<object, { held: AdmissionUsage; readonly send: (others: AdmissionUsage) => void }>();
   const sendToAll = (except?: object): void => {
     const all = sumOf([...holders.values()].map(({ held }) => held));
     for (const [holder, { held, send }] of holders) {
       if (holder !== except) send({ inFlight: all.inFlight - held.inFlight, bytes: all.bytes - held.bytes });
     }
   };
-  const change = (holder: object, held: Held): void => {
+  const change = (holder: object, held: AdmissionUsage): void => {
     const known = holders.get(holder);
     if (known === undefined) return;
     known.held = held;
     // The sender is skipped, because nothing has changed for it.
     sendToAll(holder);
   };
-  holders.set(own, { held: NOTHING_HELD, send: applyOthers });
+  holders.set(own, { held: NO_USAGE, send: applyOthers });
   const end = watchHeld(own, (held) => change(own, held));
   return {
     take(channel) {
-      holders.set(channel, { held: NOTHING_HELD, send: (others) => channel.send("held.others", others, true) });
-      channel.on("held", (held) => change(channel, held as Held));
+      holders.set(channel, { held: NO_USAGE, send: (others) => channel.send("held.others", others, true) });
+      channel.on("held", (held) => change(channel, held as AdmissionUsage));
       sendToAll();
       return () => {
         holders.delete(channel);
@@ -75,8 +78,5 @@ export function openHeld(own: AdmissionMemory): HeldTotals {
   };
 }
 
-const sumOf = (all: readonly Held[]): Held =>
-  all.reduce(
-    (sum, { inFlight, bytes }) => ({ inFlight: sum.inFlight + inFlight, bytes: sum.bytes + bytes }),
-    NOTHING_HELD,
-  );
+const sumOf = (all: readonly AdmissionUsage[]): AdmissionUsage =>
+  all.reduce((sum, { inFlight, bytes }) => ({ inFlight: sum.inFlight + inFlight, bytes: sum.bytes + bytes }), NO_USAGE);

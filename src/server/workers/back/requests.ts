@@ -1,5 +1,5 @@
 /** Reports refusals, finished requests, usage and used keys of workers to the node. */
-import type { FinishedRequest, FinishedSink, Refusal, Refusals, UsageLedger } from "../../dataplane/index.ts";
+import type { Refusal, Refusals, RequestSummary, SummarySink, UsageLedger } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
 import { createKeyedBatch } from "./gather.ts";
 
@@ -64,8 +64,8 @@ export function takeRefusals(channel: Channel, refusals: Pick<Refusals, "refused
  * Returns a sink that reports a few rows after a short delay. Under load most rows are never read, so the last ones are kept for
  * `catchUp` and sent every two seconds.
  */
-export function sendFinished(channel: Channel): FinishedSink {
-  let rows: FinishedRequest[] = [];
+export function sendFinished(channel: Channel): SummarySink {
+  let rows: RequestSummary[] = [];
   let rowsSinceCheck = 0;
   let sentAt = Number.NEGATIVE_INFINITY;
   let isCheckScheduled = false;
@@ -113,9 +113,9 @@ export function sendFinished(channel: Channel): FinishedSink {
   };
 }
 
-export function takeFinished(channel: Channel, sink: FinishedSink): void {
+export function takeFinished(channel: Channel, sink: SummarySink): void {
   channel.on("finished", (rows) => {
-    for (const row of rows as readonly FinishedRequest[]) sink.finished(row);
+    for (const row of rows as readonly RequestSummary[]) sink.finished(row);
   });
 }
 

@@ -189,9 +189,9 @@ test("usage reported by a stream cannot be taken back by a later report", async 
 
 test("a client that leaves a stream with impossible counts is charged its reservation", async () => {
   const { meter, charge, doubted } = await metered();
-  meter.attempting({ name: "p" }, "gpt-x", "compat");
+  meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
   show(meter, 200, STREAM, events({ choices: [{}], usage: { prompt_tokens: 3, completion_tokens: -3 } }));
-  meter.attempted("abandoned");
+  meter.endAttempt("abandoned");
   meter.close();
   assert.deepEqual([charge?.spent, doubted("impossible")], [RESERVED, 1]);
 });
@@ -206,8 +206,8 @@ test("the log mentions a provider once a minute, with the number of suppressed l
     { warn: (_, { provider, more } = {}) => lines.push([provider, more]) },
     () => now,
   );
-  for (; now < 125_000; now += 1_000) metrics.doubted("p", "messages", "shrank");
-  metrics.doubted("q", "messages", "nothing");
+  for (; now < 125_000; now += 1_000) metrics.countDoubt("p", "messages", "shrank");
+  metrics.countDoubt("q", "messages", "nothing");
   assert.deepEqual(lines, [
     ["p", 0],
     ["p", 59],
@@ -220,10 +220,10 @@ test("the log mentions a provider once a minute, with the number of suppressed l
 test("an answer that is a refusal costs nothing", async () => {
   for (const status of [400, 404, 429, 500]) {
     const { meter, charge, missing } = await metered();
-    meter.attempting({ name: "p" }, "gpt-x", "compat");
+    meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
     show(meter, status, JSON_ANSWER, JSON.stringify({ error: { message: "no" } }));
-    meter.ended();
-    meter.attempted(status === 429 ? "429" : status >= 500 ? "5xx" : "answered");
+    meter.endAnswer();
+    meter.endAttempt(status === 429 ? "429" : status >= 500 ? "5xx" : "answered");
     meter.close();
     assert.deepEqual([charge?.spent, missing()], [0, 0]);
   }
@@ -235,8 +235,8 @@ test("a request without an attempt, or whose attempts all failed, costs nothing"
   assert.equal(none.charge?.spent, 0);
   const failed = await metered();
   for (const trigger of ["connect", "timeout", "5xx", "429"] as const) {
-    failed.meter.attempting({ name: "p" }, "gpt-x", "compat");
-    failed.meter.attempted(trigger);
+    failed.meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
+    failed.meter.endAttempt(trigger);
   }
   failed.meter.close();
   assert.deepEqual([failed.charge?.spent, failed.spent.length, failed.missing()], [0, 0, 0]);
@@ -244,8 +244,8 @@ test("a request without an attempt, or whose attempts all failed, costs nothing"
 
 test("a failed-over request is charged by the provider that answered", async () => {
   const { meter, charge, spent, tokens } = await metered();
-  meter.attempting({ name: "first" }, "gpt-x", "compat");
-  meter.attempted("5xx");
+  meter.beginAttempt({ name: "first" }, "gpt-x", "compat");
+  meter.endAttempt("5xx");
   answer(meter, 200, JSON_ANSWER, UNARY);
   meter.close();
   assert.equal(charge?.spent, 42);
@@ -262,10 +262,10 @@ test("a broken stream and a client that disconnects are charged the known usage,
   ] as const) {
     for (const end of ["broken", "abandoned", "fault"] as const) {
       const { meter, charge, spent, missing } = await metered({ route: MESSAGES });
-      meter.attempting({ name: "p" }, "claude-x", "messages");
+      meter.beginAttempt({ name: "p" }, "claude-x", "messages");
       show(meter, 200, STREAM, body);
-      if (end === "broken") meter.broken();
-      if (end !== "fault") meter.attempted(end === "broken" ? "answered" : "abandoned");
+      if (end === "broken") meter.breakAnswer();
+      if (end !== "fault") meter.endAttempt(end === "broken" ? "answered" : "abandoned");
       meter.close();
       assert.equal(charge?.spent, units, end);
       assert.deepEqual([spent, missing()], [[["p", units]], 0]);
@@ -279,11 +279,11 @@ test("a client that leaves a stream without usage is charged a token per event i
     [RESERVED + 300, RESERVED + 300 - 8],
   ] as const) {
     const { meter, charge } = await metered();
-    meter.attempting({ name: "p" }, "gpt-x", "compat");
-    meter.started(200, STREAM);
-    meter.passed(events - 1);
-    meter.event('{"choices":[]}');
-    meter.attempted("abandoned");
+    meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
+    meter.beginAnswer(200, STREAM);
+    meter.countEvents(events - 1);
+    meter.readEvent('{"choices":[]}');
+    meter.endAttempt("abandoned");
     meter.close();
     assert.equal(charge?.spent, charged);
   }
@@ -291,34 +291,34 @@ test("a client that leaves a stream without usage is charged a token per event i
 
 test("a client that leaves before the answer is charged its reservation, and later its reported usage", async () => {
   const before = await metered();
-  before.meter.attempting({ name: "p" }, "gpt-x", "compat");
-  before.meter.attempted("abandoned");
+  before.meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
+  before.meter.endAttempt("abandoned");
   before.meter.close();
   assert.equal(before.charge?.spent, RESERVED);
   const after = await metered();
-  after.meter.attempting({ name: "p" }, "gpt-x", "compat");
+  after.meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
   show(after.meter, 200, JSON_ANSWER, UNARY);
-  after.meter.ended();
-  after.meter.attempted("abandoned");
+  after.meter.endAnswer();
+  after.meter.endAttempt("abandoned");
   after.meter.close();
   assert.equal(after.charge?.spent, 42);
 });
 
 test("a client that leaves between two attempts is charged nothing for the failed ones", async () => {
   const { meter, charge } = await metered();
-  meter.attempting({ name: "p" }, "gpt-x", "compat");
-  meter.attempted("429");
+  meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
+  meter.endAttempt("429");
   meter.close();
   assert.equal(charge?.spent, 0);
 });
 
 test("a stream is charged as it flows, at the first count and then after enough growth", async () => {
   const { meter, charge } = await metered({ route: MESSAGES });
-  meter.attempting({ name: "p" }, "claude-x", "messages");
-  meter.started(200, STREAM);
+  meter.beginAttempt({ name: "p" }, "claude-x", "messages");
+  meter.beginAnswer(200, STREAM);
   const seen: (number | undefined)[] = [];
   const tell = (event: unknown): void => {
-    meter.event(JSON.stringify(event));
+    meter.readEvent(JSON.stringify(event));
     seen.push(charge?.spent);
   };
   tell({ type: "message_start", message: { usage: { input_tokens: 100, output_tokens: 1 } } });
@@ -326,22 +326,22 @@ test("a stream is charged as it flows, at the first count and then after enough 
   tell({ type: "message_delta", usage: { output_tokens: 257 } });
   tell({ type: "message_delta", usage: { output_tokens: 300 } });
   assert.deepEqual(seen, [101, 101, 357, 357]);
-  meter.ended();
-  meter.attempted("answered");
+  meter.endAnswer();
+  meter.endAttempt("answered");
   meter.close();
   assert.equal(charge?.spent, 400);
 });
 
 test("usage is read only from answers of a metered attempt", async () => {
   const { meter } = await metered();
-  assert.equal(meter.started(200, JSON_ANSWER), "nothing");
-  meter.attempting({ name: "p" }, "gpt-x", "compat");
-  assert.equal(meter.started(200, JSON_ANSWER), "bytes");
-  assert.equal(meter.started(200, STREAM), "events");
-  assert.equal(meter.started(404, JSON_ANSWER), "bytes");
-  assert.equal(meter.started(200, headers({ "content-type": "audio/mpeg" })), "nothing");
+  assert.equal(meter.beginAnswer(200, JSON_ANSWER), "nothing");
+  meter.beginAttempt({ name: "p" }, "gpt-x", "compat");
+  assert.equal(meter.beginAnswer(200, JSON_ANSWER), "bytes");
+  assert.equal(meter.beginAnswer(200, STREAM), "events");
+  assert.equal(meter.beginAnswer(404, JSON_ANSWER), "bytes");
+  assert.equal(meter.beginAnswer(200, headers({ "content-type": "audio/mpeg" })), "nothing");
   const encoded = { "content-type": "text/event-stream", "content-encoding": "br" };
-  assert.equal(meter.started(200, headers(encoded)), "nothing");
-  assert.equal(meter.started(200, headers({ ...encoded, "content-encoding": "identity" })), "events");
+  assert.equal(meter.beginAnswer(200, headers(encoded)), "nothing");
+  assert.equal(meter.beginAnswer(200, headers({ ...encoded, "content-encoding": "identity" })), "events");
   meter.close();
 });

@@ -23,9 +23,9 @@ function begin(of: Partial<Parameters<typeof beginUse>[2]> = {}) {
 
 test("a request is reported once, with its usage", () => {
   const { use, added, told } = begin();
-  use.asked("p", "gpt-x");
-  use.counted(usage(5), { provider: "p", model: "gpt-x" });
-  use.spent(7, { provider: "p", model: "gpt-x" });
+  use.recordAttempt("p", "gpt-x");
+  use.addUsage(usage(5), { provider: "p", model: "gpt-x" });
+  use.addUnits(7, { provider: "p", model: "gpt-x" });
   use.end(false);
   use.end(true);
   assert.deepEqual(told(), ["p gpt-x 1 0 5 0 7"]);
@@ -37,30 +37,30 @@ test("a request is reported once, with its usage", () => {
 
 test("usage of an attempt before a failover stays with its provider", () => {
   const { use, told } = begin();
-  use.asked("p", "gpt-x");
-  use.counted(usage(5), { provider: "p", model: "gpt-x" });
-  use.asked("q", "other-x");
-  use.counted(usage(3), { provider: "q", model: "other-x" });
+  use.recordAttempt("p", "gpt-x");
+  use.addUsage(usage(5), { provider: "p", model: "gpt-x" });
+  use.recordAttempt("q", "other-x");
+  use.addUsage(usage(3), { provider: "q", model: "other-x" });
   use.end(false);
   assert.deepEqual(told(), ["p gpt-x 0 0 5 0 0", "q other-x 1 0 3 0 0"]);
 });
 
 test("a model that no provider has answered for keeps its configured name", () => {
   const { use, told } = begin();
-  use.asked("p", "whatever a caller writes");
+  use.recordAttempt("p", "whatever a caller writes");
   use.end(true);
   const answered = begin();
-  answered.use.asked("p", "x".repeat(1_000));
+  answered.use.recordAttempt("p", "x".repeat(1_000));
   answered.use.end(false);
   assert.deepEqual([told(), answered.told()], [["p gpt-* 1 1 - 0 0"], [`p ${"x".repeat(128)} 1 0 - 0 0`]]);
 });
 
 test("a session is reported as it goes and is one request", () => {
   const { use, told } = begin({ isSession: true });
-  use.counted(usage(5), { provider: "p", model: "rt" });
-  use.spent(2, { provider: "p", model: "rt" });
-  use.unmeasured({ provider: "p", model: "rt" });
-  use.counted(usage(1), { provider: "p", model: "rt" });
+  use.addUsage(usage(5), { provider: "p", model: "rt" });
+  use.addUnits(2, { provider: "p", model: "rt" });
+  use.countUnmeasured({ provider: "p", model: "rt" });
+  use.addUsage(usage(1), { provider: "p", model: "rt" });
   use.end(false);
   assert.deepEqual(told(), ["p rt 0 0 5 0 0", "p rt 0 0 - 0 2", "p rt 0 0 1 1 0", "p rt 1 0 - 0 0"]);
 });

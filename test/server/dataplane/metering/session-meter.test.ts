@@ -28,18 +28,18 @@ test("each response of a session is charged once, beside its flat cost, and coun
       label: "gpt-*",
       model: "gpt-realtime",
       metrics: createUsageMetrics(node.instruments, { warn: () => undefined }),
-      spent: (units) => spent.push(units),
+      onUnits: (units) => spent.push(units),
       account: {
-        counted: (usage, { provider, model }) => counted.push(`${provider} ${model} ${usage.totalTokens}`),
-        unmeasured: ({ provider }) => counted.push(`${provider} unmeasured`),
-        spent: () => undefined,
+        addUsage: (usage, { provider, model }) => counted.push(`${provider} ${model} ${usage.totalTokens}`),
+        countUnmeasured: ({ provider }) => counted.push(`${provider} unmeasured`),
+        addUnits: () => undefined,
       },
     });
-    meter.message(Buffer.from(JSON.stringify({ type: "response.created", response: { id: "r1" } })), false);
-    meter.message(done("r1", 20, 10), false);
-    meter.message(done("r1", 20, 10), false);
-    meter.message(done("r2", 40, 5), false);
-    meter.message(done("r3", 40, 5), true);
+    meter.readMessage(Buffer.from(JSON.stringify({ type: "response.created", response: { id: "r1" } })), false);
+    meter.readMessage(done("r1", 20, 10), false);
+    meter.readMessage(done("r1", 20, 10), false);
+    meter.readMessage(done("r2", 40, 5), false);
+    meter.readMessage(done("r3", 40, 5), true);
     charge?.settle();
     assert.deepEqual(counted, ["p gpt-realtime 30", "p gpt-realtime 45"]);
     assert.equal(node.metric("gateway_tokens_total", "p", "gpt-*", "input"), 60);
@@ -60,13 +60,13 @@ test("a session that ends during a response is charged a token for each received
     route: "realtime",
     label: "gpt-*",
     metrics,
-    spent: () => undefined,
+    onUnits: () => undefined,
   });
   const delta = Buffer.from(JSON.stringify({ type: "response.output_text.delta", delta: "word" }));
-  for (let count = 0; count < 20; count += 1) meter.message(delta, false);
-  meter.message(done("r1", 3, 20), false);
+  for (let count = 0; count < 20; count += 1) meter.readMessage(delta, false);
+  meter.readMessage(done("r1", 3, 20), false);
   assert.equal(charge.spent, 5 + 23);
-  for (let count = 0; count < 7; count += 1) meter.message(delta, false);
+  for (let count = 0; count < 7; count += 1) meter.readMessage(delta, false);
   meter.close();
   assert.equal(charge.spent, 5 + 23 + 7);
 });
@@ -92,12 +92,12 @@ test("impossible usage of a session is charged at least its start and its deltas
       route: "realtime",
       label: "gpt-*",
       metrics,
-      spent: () => undefined,
+      onUnits: () => undefined,
     });
     const delta = Buffer.from(JSON.stringify({ type: "response.output_text.delta", delta: "word" }));
     const deltas = units === 7 ? 7 : 2;
-    for (let count = 0; count < deltas; count += 1) meter.message(delta, false);
-    meter.message(of(usage, "r1"), false);
+    for (let count = 0; count < deltas; count += 1) meter.readMessage(delta, false);
+    meter.readMessage(of(usage, "r1"), false);
     assert.equal(charge.spent, 5 + units, JSON.stringify(usage));
     assert.equal(node.metric("gateway_usage_doubted_total", "p", "realtime", "impossible"), 1);
     assert.deepEqual(warnings, [{ provider: "p", route: "realtime", doubt: "impossible", more: 0 }]);

@@ -57,13 +57,13 @@ export async function metered({ route = CHAT, pays = true, isUnknown = false }: 
     metrics: createUsageMetrics(node.instruments, { warn: (_, fields) => warnings.push(fields ?? {}) }, () =>
       node.monotonic(),
     ),
-    spent: (provider, units) => spent.push([provider, units]),
+    onUnits: (provider, units) => spent.push([provider, units]),
     account: {
-      counted: (usage, { provider, model }) => counted.push({ ...usage, provider, model }),
-      unmeasured: () => {
+      addUsage: (usage, { provider, model }) => counted.push({ ...usage, provider, model }),
+      countUnmeasured: () => {
         unmeasured += 1;
       },
-      spent: () => undefined,
+      addUnits: () => undefined,
     },
   });
   return {
@@ -93,20 +93,20 @@ export function answer(
   body: string,
   dialect: Dialect = "compat",
 ): void {
-  meter.attempting({ name: "p" }, "gpt-x", dialect);
+  meter.beginAttempt({ name: "p" }, "gpt-x", dialect);
   show(meter, status, head, body);
-  meter.ended();
-  meter.attempted("answered");
+  meter.endAnswer();
+  meter.endAttempt("answered");
 }
 
 export function show(meter: Meter, status: number, head: readonly string[], body: string): void {
-  const shown = meter.started(status, head);
+  const shown = meter.beginAnswer(status, head);
   const splitter = new SseSplitter();
   for (let at = 0; at < body.length; at += 7) {
     const chunk = Buffer.from(body.slice(at, at + 7));
-    if (shown === "bytes") meter.bytes(chunk);
+    if (shown === "bytes") meter.readBytes(chunk);
     if (shown !== "events") continue;
-    for (const { data } of splitter.push(chunk)) if (data !== undefined) meter.event(data);
+    for (const { data } of splitter.push(chunk)) if (data !== undefined) meter.readEvent(data);
   }
 }
 

@@ -19,10 +19,10 @@ test("the first refusal is recorded at once, the others together a minute later,
   const records = recordBudgets({
     record: ({ data }) => void told.push([data["budget"], data["refused"], data["request"]]),
   });
-  records.refused(refusal("day", "r1"));
-  records.refused(refusal("month", "r2"));
-  for (let n = 3; n < 103; n += 1) records.refused(refusal("day", `r${n}`));
-  records.refused({ ...refusal("day", "x"), by: { kind: "rule", name: "day" } });
+  records.add(refusal("day", "r1"));
+  records.add(refusal("month", "r2"));
+  for (let n = 3; n < 103; n += 1) records.add(refusal("day", `r${n}`));
+  records.add({ ...refusal("day", "x"), by: { kind: "rule", name: "day" } });
   assert.deepEqual(told.splice(0), [
     ["day", 1, "r1"],
     ["month", 1, "r2"],
@@ -31,7 +31,7 @@ test("the first refusal is recorded at once, the others together a minute later,
   assert.deepEqual(told.splice(0), [["day", 100, "r102"]]);
   t.mock.timers.tick(600_000);
   assert.deepEqual(told, []);
-  records.refused(refusal("day", "r200"));
+  records.add(refusal("day", "r200"));
   assert.deepEqual(told, [["day", 1, "r200"]]);
   records.close();
 });
@@ -46,13 +46,13 @@ test("records that a full trail refused are included in the next one, and the re
       told.push(data["refused"]);
     },
   });
-  records.refused(refusal("day", "r1"));
-  records.refused(refusal("day", "r2"));
+  records.add(refusal("day", "r1"));
+  records.add(refusal("day", "r2"));
   t.mock.timers.tick(60_000);
   isFull = false;
   t.mock.timers.tick(60_000);
   assert.deepEqual(told, [2]);
-  records.refused(refusal("day", "r3"));
+  records.add(refusal("day", "r3"));
   records.close();
   assert.deepEqual(told, [2, 1]);
 });

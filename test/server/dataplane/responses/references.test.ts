@@ -1,16 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJson } from "../../../../src/server/core/dialects/index.ts";
-import { mayRefer, referredIn, withItems } from "../../../../src/server/dataplane/responses/references.ts";
-import { newSeed, readOwnId, tagOf } from "../../../../src/server/dataplane/responses/response-ids.ts";
+import {
+  mayHaveReferences,
+  referencedIds,
+  replaceReferences,
+} from "../../../../src/server/dataplane/responses/references.ts";
+import { newSeed, parseGeneratedId, tagOf } from "../../../../src/server/dataplane/responses/response-ids.ts";
 
 const SEED = newSeed(tagOf("n1"));
 const ID = `msg_${SEED}_0`;
 const OTHER = `rs_${SEED}_1`;
 
 test("our ids name their node and their answer, and leave room for a call's id", () => {
-  assert.deepEqual(readOwnId(ID), { seed: SEED, tag: tagOf("n1") });
-  assert.deepEqual(readOwnId(`resp_${SEED}`), { seed: SEED, tag: tagOf("n1") });
+  assert.deepEqual(parseGeneratedId(ID), { seed: SEED, tag: tagOf("n1") });
+  assert.deepEqual(parseGeneratedId(`resp_${SEED}`), { seed: SEED, tag: tagOf("n1") });
   assert.ok(`call_${SEED}_999`.length <= 64);
   for (const foreign of [
     "msg_0a1b",
@@ -20,7 +24,7 @@ test("our ids name their node and their answer, and leave room for a call's id",
     `msg_${SEED.toUpperCase()}_0`,
     "",
   ]) {
-    assert.equal(readOwnId(foreign), undefined, foreign);
+    assert.equal(parseGeneratedId(foreign), undefined, foreign);
   }
 });
 
@@ -36,16 +40,16 @@ test("references are items of that type, or an id alone", () => {
     null,
     [ID],
   ];
-  assert.deepEqual(referredIn({ input }), [ID, OTHER]);
-  for (const request of [undefined, null, [], { input: ID }, {}]) assert.deepEqual(referredIn(request), []);
-  assert.equal(mayRefer(Buffer.from(JSON.stringify({ input }))), true);
-  assert.equal(mayRefer(Buffer.from('{"input":"hello"}')), false);
+  assert.deepEqual(referencedIds({ input }), [ID, OTHER]);
+  for (const request of [undefined, null, [], { input: ID }, {}]) assert.deepEqual(referencedIds(request), []);
+  assert.equal(mayHaveReferences(Buffer.from(JSON.stringify({ input }))), true);
+  assert.equal(mayHaveReferences(Buffer.from('{"input":"hello"}')), false);
 });
 
 test("items replace their references, and everything else stays as written", () => {
   const text = `{"model":"m","seed":12345678901234567890,"input":[{"id":"${ID}","type":"item_reference"},{"role":"user","content":"é","n":1.0},{"type":"item_reference","id":"${OTHER}"}],"__proto__":{"a":1}}`;
   const item = `{"id":"${ID}","type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}`;
-  const body = withItems(readJson(text), new Map([[ID, item]])).toString();
+  const body = replaceReferences(readJson(text), new Map([[ID, item]])).toString();
   assert.deepEqual(JSON.parse(body).input, [
     JSON.parse(item),
     { role: "user", content: "é", n: 1 },

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net";
 import { after, test } from "node:test";
 import { Pool } from "undici";
 import { type HttpClient, openHttpClient } from "../../../../src/server/upstream/http/index.ts";
-import { dispatchOver } from "../../../../src/server/upstream/http/library.ts";
+import { dispatchWithUndici } from "../../../../src/server/upstream/http/library.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { codeOf, openWire, outcomeOf, POST, type Script } from "./support/wire.ts";
 
@@ -41,7 +41,7 @@ test("the bytes of a request equal those that undici writes", async () => {
     says(answer("{}"));
     wire.heard.length = 0;
     await outcomeOf((...it) => client.dispatch(...it), request);
-    await outcomeOf((...it) => dispatchOver(pool, ...it), request);
+    await outcomeOf((...it) => dispatchWithUndici(pool, ...it), request);
     const [ours, theirs] = wire.heard;
     assert.ok(ours !== undefined && theirs !== undefined);
     assert.equal(ours.bytes.toString("latin1"), theirs.bytes.toString("latin1"));
@@ -272,11 +272,11 @@ test("a reader without room gets no more until there is", async () => {
   await new Promise<void>((done, fail) => {
     let goOn = (): void => undefined;
     client.dispatch(POST, {
-      connected: () => undefined,
-      head(_, __, ___, resume) {
+      onConnected: () => undefined,
+      onHead(_, __, ___, resume) {
         goOn = resume;
       },
-      data(chunk) {
+      onData(chunk) {
         got += chunk.length;
         waits += 1;
         const seen = got;
@@ -286,8 +286,8 @@ test("a reader without room gets no more until there is", async () => {
         });
         return false;
       },
-      complete: done,
-      failed: fail,
+      onComplete: done,
+      onFailed: fail,
     });
   });
   assert.equal(got, text.length);

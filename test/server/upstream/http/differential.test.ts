@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { Pool } from "undici";
 import { openHttpClient } from "../../../../src/server/upstream/http/index.ts";
-import { dispatchOver } from "../../../../src/server/upstream/http/library.ts";
+import { dispatchWithUndici } from "../../../../src/server/upstream/http/library.ts";
 import { randomFloor, randomRuns } from "../../../support/random-length.ts";
 import { type Dispatch, type Outcome, openWire, outcomeOf, type Script } from "./support/wire.ts";
 
@@ -21,7 +21,7 @@ const pool = new Pool(wire.origin, { pipelining: 1, maxHeaderSize: 64 << 10 });
 after(() => Promise.all([client.destroy(), pool.destroy()]));
 
 const ours: Dispatch = (request, handler) => client.dispatch(request, handler);
-const theirs: Dispatch = (request, handler) => dispatchOver(pool, request, handler);
+const theirs: Dispatch = (request, handler) => dispatchWithUndici(pool, request, handler);
 
 const STATUS_LINES = [
   "HTTP/1.1 200 OK",

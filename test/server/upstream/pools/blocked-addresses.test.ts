@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ownListeners } from "../../../../src/server/upstream/index.ts";
-import { fencedAs, isLoopback } from "../../../../src/server/upstream/pools/blocked-addresses.ts";
+import { blockedKind, isLoopback } from "../../../../src/server/upstream/pools/blocked-addresses.ts";
 
 test("blocked addresses are refused in every form that leads to them", () => {
   const fenced: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +22,7 @@ test("blocked addresses are refused in every form that leads to them", () => {
     "a reserved": ["240.0.0.1", "255.255.255.255"],
   };
   for (const [words, addresses] of Object.entries(fenced)) {
-    for (const address of addresses) assert.equal(fencedAs(address), words, address);
+    for (const address of addresses) assert.equal(blockedKind(address), words, address);
   }
   const dialled = [
     "10.0.0.7",
@@ -34,7 +34,7 @@ test("blocked addresses are refused in every form that leads to them", () => {
     "203.0.113.9",
     "2001:db8::1",
   ];
-  for (const address of dialled) assert.equal(fencedAs(address), undefined, address);
+  for (const address of dialled) assert.equal(blockedKind(address), undefined, address);
 });
 
 test("loopback is recognized in every form", () => {

@@ -3,7 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { createNames, type NameAnswer, searched } from "../../../../src/server/upstream/pools/host-names.ts";
+import {
+  createNameResolver,
+  type NameAnswer,
+  searchCandidates,
+} from "../../../../src/server/upstream/pools/host-names.ts";
 import { dnsServer } from "../../../e2e/support/dns.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
 
@@ -18,11 +22,11 @@ await writeFile(
   resolverFile,
   "nameserver 192.0.2.1\nsearch models.svc.cluster.local svc.cluster.local\noptions ndots:5\n",
 );
-const names = createNames({ servers: [dns.address], hostsFile, resolverFile, limitMs: 700 });
+const names = createNameResolver({ servers: [dns.address], hostsFile, resolverFile, limitMs: 700 });
 
 const NONE = { kind: "none", ttlMs: 5_000 };
 const found = (addresses: readonly string[], ttlMs: number) => ({ kind: "addresses", addresses, ttlMs });
-const look = (host: string): Promise<NameAnswer> => names.look(host);
+const look = (host: string): Promise<NameAnswer> => names.resolve(host);
 
 test("the hosts file comes first, and localhost is this machine without it", async () => {
   assert.deepEqual(await look("LISTED.test."), { 4: found(["10.9.8.7"], 5_000), 6: found(["fd00::9"], 5_000) });
@@ -73,9 +77,9 @@ test("silence is awaited up to the timeout, and an empty answer has no addresses
 
 test("resolv.conf decides the order", () => {
   const text = "search a.test b.test\noptions timeout:1 ndots:2";
-  assert.deepEqual(searched("x", text), ["x.a.test.", "x.b.test.", "x."]);
-  assert.deepEqual(searched("x.y.z", text), ["x.y.z.", "x.y.z.a.test.", "x.y.z.b.test."]);
-  assert.deepEqual(searched("x.", text), ["x."]);
-  assert.deepEqual(searched("x.y", ""), ["x.y."]);
-  assert.deepEqual(searched("x", "domain a.test\nsearch ."), ["x."]);
+  assert.deepEqual(searchCandidates("x", text), ["x.a.test.", "x.b.test.", "x."]);
+  assert.deepEqual(searchCandidates("x.y.z", text), ["x.y.z.", "x.y.z.a.test.", "x.y.z.b.test."]);
+  assert.deepEqual(searchCandidates("x.", text), ["x."]);
+  assert.deepEqual(searchCandidates("x.y", ""), ["x.y."]);
+  assert.deepEqual(searchCandidates("x", "domain a.test\nsearch ."), ["x."]);
 });

@@ -12,7 +12,7 @@ import {
   type AttemptFailure,
   createRefusals,
   createStatistics,
-  type FinishedRequest,
+  type RequestSummary,
 } from "../../../../src/server/dataplane/index.ts";
 import {
   sendFailures,
@@ -113,7 +113,7 @@ test("the last refused request is the last over all workers, whichever reports f
 
 test("of a flood of finished requests the last ones are reported in order, and at once on demand", async () => {
   await using pair = await openPair();
-  const rows: FinishedRequest[] = [];
+  const rows: RequestSummary[] = [];
   const ids = (): readonly string[] => rows.map(({ id }) => id);
   takeFinished(pair.node, { finished: (row) => rows.push(row) });
   const { finished } = sendFinished(pair.worker);
@@ -132,7 +132,7 @@ test("of a flood of finished requests the last ones are reported in order, and a
   assert.deepEqual(ids(), ["one"]);
 });
 
-const ENDED: FinishedRequest = {
+const ENDED: RequestSummary = {
   ...{ at: 1, id: "", caller: "c", profile: undefined, hop: "llm", route: "/v1/chat/completions", model: "m" },
   ...{ provider: "a", status: 200, code: "", attempts: 1, firstByteMs: 1, totalMs: 2, inputTokens: 3, outputTokens: 4 },
   decidedBy: undefined,

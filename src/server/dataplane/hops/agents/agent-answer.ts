@@ -9,13 +9,21 @@ import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
 import { after, type JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
-import { Gathering, readingBytes } from "../../../memory/index.ts";
+import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { type AgentCall, nounOf } from "./agent-call.ts";
-import { kept, OVERSIZE, ofLength, repeats, textOf, unauthorized, undecodable } from "./answer-wire.ts";
+import {
+  forwardableHeaders,
+  OVERSIZE,
+  repeatsCredential,
+  textOf,
+  unauthorized,
+  undecodableError,
+  withContentLength,
+} from "./answer-wire.ts";
 
-interface AnswerTerms {
+interface AgentAnswerOptions {
   readonly exchange: Pick<Exchange, "holding" | "abortWithError" | "upstream">;
   /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;
@@ -23,17 +31,17 @@ interface AnswerTerms {
   /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
   readonly judged: JudgedAnswer | undefined;
   /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
-  readonly settled: () => GatewayError | undefined;
+  readonly settle: () => GatewayError | undefined;
   /** Returns whether the caller sees a tool in a list. It is `undefined` if all tools are shown or the call lists none. */
-  readonly shows: ((tool: string) => boolean) | undefined;
+  readonly isToolShown: ((tool: string) => boolean) | undefined;
   /** Receives each answer to `tools/list` as the server sent it. */
-  readonly listed: (message: string) => void;
+  readonly onToolList: (message: string) => void;
   /** Called when the server announces that its tools have changed. */
-  readonly toolsChanged: () => void;
+  readonly onToolsChanged: () => void;
   /** Receives each message of the answer as the server sent it. */
   readonly onMessage: (message: string) => void;
   /** Calls `begin` once a client has waited long for the beginning of a stream. */
-  readonly silent: (begin: () => void) => void;
+  readonly whenSilent: (begin: () => void) => void;
 }
 
 /** Maximum size of an answer read as a whole. A longer one passes unread unless it must be inspected. */
@@ -55,7 +63,7 @@ interface Head {
 }
 
 export class AgentAnswer implements Downstream {
-  readonly #terms: AnswerTerms;
+  readonly #options: AgentAnswerOptions;
   readonly #to: Downstream;
   #mode: Mode = "pass";
   /** Head of the answer until it is sent to the client. */
@@ -64,7 +72,7 @@ export class AgentAnswer implements Downstream {
   #isJson = false;
   /** Whether the answer has `mcp-session-id`. Servers of old and of new revisions set it; the message tells which. */
   #hasSession = false;
-  #gathered: Gathering | undefined;
+  #body: BodyBuffer | undefined;
   readonly #splitter = new SseSplitter();
   readonly #joined = new JoinedMessages();
   #splitBytes = 0;
@@ -74,8 +82,8 @@ export class AgentAnswer implements Downstream {
   #end: "no" | "complete" | Error = "no";
   #resume: (() => void) | undefined;
 
-  constructor(terms: AnswerTerms) {
-    this.#terms = terms;
+  constructor(terms: AgentAnswerOptions) {
+    this.#options = terms;
     this.#to = terms.to;
   }
 
@@ -93,14 +101,14 @@ export class AgentAnswer implements Downstream {
   }
 
   start(status: number, statusText: string, headers: readonly string[]): void {
-    const { call } = this.#terms;
+    const { call } = this.#options;
     const { noun } = nounOf(call);
     this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;
     if (status === 401) {
       this.#refuse(unauthorized(noun, call.fronted.channel.credential !== undefined));
       return;
     }
-    this.#head = { status, statusText, headers: kept(headers) };
+    this.#head = { status, statusText, headers: forwardableHeaders(headers) };
     const encoding = headerValue(headers, "content-encoding")?.toLowerCase();
     this.#encoding = encoding === "identity" ? undefined : encoding;
     const type = headerValue(headers, "content-type")?.toLowerCase() ?? "";
@@ -114,14 +122,14 @@ export class AgentAnswer implements Downstream {
       }
       this.#mode = "events";
       // The first message may have to be withheld.
-      if (this.#isGuarded) this.#terms.silent(() => this.#mode === "events" && this.#begin());
-      else this.#begin();
+      if (this.#isGuarded) this.#options.whenSilent(() => this.#mode === "events" && this.#sendHead());
+      else this.#sendHead();
       return;
     }
     this.#mode = isRead ? "whole" : "pass";
-    if (this.#mode === "pass" && this.#hasSession && status === 200) this.#refuseOld();
-    else if (this.#mode === "pass") this.#begin();
-    else this.#gathered = new Gathering(this.#terms.exchange.holding, this.#maxBytes + 1, true);
+    if (this.#mode === "pass" && this.#hasSession && status === 200) this.#refuseUnsupportedVersion();
+    else if (this.#mode === "pass") this.#sendHead();
+    else this.#body = new BodyBuffer(this.#options.exchange.holding, this.#maxBytes + 1, true);
   }
 
   write(chunk: Buffer): boolean {
@@ -130,7 +138,7 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "whole") return this.#gather(chunk);
     const events = this.#orRefuse(() => {
       const split = this.#splitter.push(chunk);
-      this.#terms.exchange.holding.change(this.#splitter.heldBytes - this.#splitBytes);
+      this.#options.exchange.holding.change(this.#splitter.heldBytes - this.#splitBytes);
       this.#splitBytes = this.#splitter.heldBytes;
       return split;
     });
@@ -138,7 +146,7 @@ export class AgentAnswer implements Downstream {
       this.#waiting.push(event);
       this.#waitingBytes += event.bytes.length;
     }
-    const hasRoom = this.#work();
+    const hasRoom = this.#processEvents();
     return hasRoom && this.#waitingBytes < MAX_WAITING_BYTES;
   }
 
@@ -146,14 +154,14 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "over") return;
     this.#end = "complete";
     if (this.#mode === "pass") this.#to.end();
-    else if (this.#mode === "events") this.#work();
-    else this.#whole();
+    else if (this.#mode === "events") this.#processEvents();
+    else this.#finishWhole();
   }
 
   breakOff(cause: Error): void {
     if (this.#mode === "over") return;
     this.#end = cause;
-    if (this.#mode === "events") this.#work();
+    if (this.#mode === "events") this.#processEvents();
     else {
       this.#mode = "over";
       this.#to.breakOff(cause);
@@ -161,39 +169,39 @@ export class AgentAnswer implements Downstream {
   }
 
   get #maxBytes(): number {
-    const { judged, shows } = this.#terms;
+    const { judged, isToolShown } = this.#options;
     if (judged !== undefined) return judged.guard.answers.maxBodyBytes;
-    return shows === undefined ? MAX_WHOLE_BYTES : MAX_LIST_BYTES;
+    return isToolShown === undefined ? MAX_WHOLE_BYTES : MAX_LIST_BYTES;
   }
 
   #gather(chunk: Buffer): boolean {
-    const gathered = this.#gathered as Gathering;
+    const gathered = this.#body as BodyBuffer;
     if (gathered.bytes + chunk.length <= this.#maxBytes) {
       this.#orRefuse(() => gathered.add(chunk));
       return true;
     }
-    const { judged, shows } = this.#terms;
+    const { judged, isToolShown } = this.#options;
     if (judged !== undefined && judged.guard.answers.onOversize === "deny") {
       judged.refuseOversize();
-      this.#refuse(this.#terms.settled() ?? OVERSIZE);
+      this.#refuse(this.#options.settle() ?? OVERSIZE);
       return true;
     }
-    if (shows !== undefined && judged === undefined) {
+    if (isToolShown !== undefined && judged === undefined) {
       this.#refuse(this.#tooLarge());
       return true;
     }
     if (this.#hasSession) {
-      this.#refuseOld();
+      this.#refuseUnsupportedVersion();
       return true;
     }
     this.#mode = "pass";
-    this.#begin();
+    this.#sendHead();
     this.#to.write(gathered.take());
     return this.#to.write(chunk);
   }
 
   /** Processes waiting events. Returns false if the client reads slowly or an inspection is pending. */
-  #work(): boolean {
+  #processEvents(): boolean {
     let hasRoom = true;
     while (!this.#isBusy && this.#mode === "events") {
       const event = this.#waiting.shift();
@@ -206,20 +214,20 @@ export class AgentAnswer implements Downstream {
       if (made instanceof Promise) {
         this.#isBusy = true;
         made.then(
-          (bytes) => this.#worked(bytes),
+          (bytes) => this.#onEventProcessed(bytes),
           (error: unknown) => this.#refuse(error),
         );
         return false;
       }
-      if (made !== undefined) hasRoom = this.#show(made);
+      if (made !== undefined) hasRoom = this.#send(made);
     }
     return hasRoom;
   }
 
-  #worked(bytes: Buffer | undefined): void {
+  #onEventProcessed(bytes: Buffer | undefined): void {
     this.#isBusy = false;
-    const hasRoom = bytes === undefined || this.#show(bytes);
-    if (this.#work() && hasRoom) this.#resume?.();
+    const hasRoom = bytes === undefined || this.#send(bytes);
+    if (this.#processEvents() && hasRoom) this.#resume?.();
   }
 
   #finish(): void {
@@ -227,15 +235,15 @@ export class AgentAnswer implements Downstream {
     const last = this.#splitter.takeEventEndingInCr();
     if (last !== undefined) {
       this.#waiting.push(last);
-      this.#work();
+      this.#processEvents();
       return;
     }
     const rest = this.#splitter.takeRest();
     // Clients ignore an event without its final blank line, but an error frame that follows would complete it.
-    if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#show(rest);
+    if (rest.length > 0 && this.#end === "complete" && !this.#isGuarded) this.#send(rest);
     this.#mode = "over";
     try {
-      this.#terms.settled();
+      this.#options.settle();
     } catch (error) {
       // Everything was already sent, and each part was allowed. The trail itself reports that it could not record.
       if (!(error instanceof GatewayError)) throw error;
@@ -244,56 +252,56 @@ export class AgentAnswer implements Downstream {
       this.#to.breakOff(this.#end);
       return;
     }
-    this.#begin();
+    this.#sendHead();
     this.#to.end();
   }
 
-  #show(bytes: Buffer): boolean {
+  #send(bytes: Buffer): boolean {
     if (this.#mode === "over") return true;
-    this.#begin();
+    this.#sendHead();
     return this.#to.write(bytes);
   }
 
   /** Returns the bytes to send, or `undefined` if the answer is refused. */
   #event(event: SseEvent): Later<Buffer | undefined> {
     const { data, bytes } = event;
-    const { judged } = this.#terms;
+    const { judged } = this.#options;
     if (data === undefined || data === "") {
       if (bytes.length <= MAX_EVENT_BYTES || !this.#isGuarded) return bytes;
       if (judged === undefined) return this.#refuse(this.#tooLarge());
       judged.refuseOversize();
-      return this.#refuse(this.#terms.settled() ?? OVERSIZE);
+      return this.#refuse(this.#options.settle() ?? OVERSIZE);
     }
     return after(this.#message(data, 200), (shown) =>
       shown === undefined ? undefined : shown === data ? bytes : replaceData(event, shown),
     );
   }
 
-  #whole(): void {
+  #finishWhole(): void {
     const made = this.#orRefuse(() => {
-      const taken = (this.#gathered as Gathering).take();
+      const taken = (this.#body as BodyBuffer).take();
       const encoding = this.#encoding;
-      if (encoding === undefined) return this.#shownWhole(taken);
-      return decode(taken, encoding, this.#maxBytes, this.#terms.exchange.holding).then((plain) =>
-        this.#shownWhole(plain),
+      if (encoding === undefined) return this.#sendWhole(taken);
+      return decode(taken, encoding, this.#maxBytes, this.#options.exchange.holding).then((plain) =>
+        this.#sendWhole(plain),
       );
     });
     // Most answers are processed synchronously.
     if (made instanceof Promise) made.catch((error: unknown) => this.#refuse(error));
   }
 
-  #shownWhole(plain: Buffer): Later<void> {
+  #sendWhole(plain: Buffer): Later<void> {
     const head = this.#head as Head;
     const text = textOf(plain);
     const seen = text === "" ? text : this.#message(text, head.status);
     return after(seen, (shown) => {
       if (this.isGone || this.#hasMode("over")) return;
-      const refusal = this.#terms.settled();
+      const refusal = this.#options.settle();
       if (refusal !== undefined) return this.#refuse(refusal);
       const body = shown === text ? plain : Buffer.from(shown ?? "");
       this.#mode = "over";
-      this.#head = { ...head, headers: ofLength(head.headers, body.length) };
-      this.#begin();
+      this.#head = { ...head, headers: withContentLength(head.headers, body.length) };
+      this.#sendHead();
       if (body.length > 0) this.#to.write(body);
       this.#to.end();
     });
@@ -301,21 +309,21 @@ export class AgentAnswer implements Downstream {
 
   /** Returns the text to send, or `undefined` if the answer is refused. */
   #message(message: string, status: number): Later<string | undefined> {
-    const { call, shows, listed, toolsChanged, onMessage } = this.#terms;
+    const { call, isToolShown, onToolList, onToolsChanged, onMessage } = this.#options;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage) onMessage(message);
-    if (isMessage && answer.isOld(message, status)) return this.#refuseOld();
-    if (repeats(this.#terms.exchange.upstream.containsCredential, message)) {
+    if (isMessage && answer.isUnsupportedVersion(message, status)) return this.#refuseUnsupportedVersion();
+    if (repeatsCredential(this.#options.exchange.upstream.containsCredential, message)) {
       const { noun } = nounOf(call);
       return this.#refuse(new GatewayError("upstream_invalid", `${noun} answered with the gateway's credential.`));
     }
-    if (answer.tools !== undefined) listed(message);
-    if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) toolsChanged();
-    const seen = shows === undefined ? message : filterTools(message, shows);
+    if (answer.tools !== undefined) onToolList(message);
+    if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) onToolsChanged();
+    const seen = isToolShown === undefined ? message : filterTools(message, isToolShown);
     if (!this.#isGuarded) return seen;
-    const { holding } = this.#terms.exchange;
-    const reading = readingBytes(seen);
+    const { holding } = this.#options.exchange;
+    const reading = estimateParsingBytes(seen);
     holding.hold(reading);
     return after(this.#inspected(seen, isMessage), (shown) => {
       holding.release(reading);
@@ -324,7 +332,7 @@ export class AgentAnswer implements Downstream {
   }
 
   #inspected(seen: string, isMessage: boolean): Later<string | undefined> {
-    const { call, judged } = this.#terms;
+    const { call, judged } = this.#options;
     const texts = call.answer.texts(seen);
     // A client might be able to read text that cannot be parsed here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
@@ -334,17 +342,17 @@ export class AgentAnswer implements Downstream {
     if (texts === undefined) {
       const rewritten = judged.message([{ kind: "tool_result", text: seen, ref: "", turn: 0, isReadOnly: false }]);
       return after(rewritten, (made) =>
-        made === undefined ? this.#refuse(this.#settledError()) : (made[0]?.text ?? seen),
+        made === undefined ? this.#refuse(this.#refusalOrOversize()) : (made[0]?.text ?? seen),
       );
     }
-    return after(this.#joined.judged(judged, texts.texts), (changes) =>
-      changes === undefined ? this.#refuse(this.#settledError()) : texts.rewrite(changes),
+    return after(this.#joined.inspect(judged, texts.texts), (changes) =>
+      changes === undefined ? this.#refuse(this.#refusalOrOversize()) : texts.rewrite(changes),
     );
   }
 
-  #settledError(): unknown {
+  #refusalOrOversize(): unknown {
     try {
-      return this.#terms.settled() ?? OVERSIZE;
+      return this.#options.settle() ?? OVERSIZE;
     } catch (error) {
       return error;
     }
@@ -352,17 +360,17 @@ export class AgentAnswer implements Downstream {
 
   /** Whether the content of messages must be checked before they are sent. */
   get #isGuarded(): boolean {
-    const { judged, shows } = this.#terms;
-    return (judged ?? shows) !== undefined;
+    const { judged, isToolShown } = this.#options;
+    return (judged ?? isToolShown) !== undefined;
   }
 
   #tooLarge(): GatewayError {
-    return new GatewayError("upstream_incomplete", `${nounOf(this.#terms.call).noun} sent too long a list of tools.`);
+    return new GatewayError("upstream_incomplete", `${nounOf(this.#options.call).noun} sent too long a list of tools.`);
   }
 
-  #refuseOld(): undefined {
-    const { call } = this.#terms;
-    const message = `${nounOf(call).noun} ${call.answer.whatIsOld}.`;
+  #refuseUnsupportedVersion(): undefined {
+    const { call } = this.#options;
+    const message = `${nounOf(call).noun} ${call.answer.unsupportedVersionText}.`;
     return this.#refuse(new GatewayError("unsupported_version", message));
   }
 
@@ -376,7 +384,7 @@ export class AgentAnswer implements Downstream {
         ? error
         : new GatewayError("internal", "The answer could not be read.", { cause: error });
     const isUndecodable = refusal.code === "invalid_request" || refusal.code === "body_too_large";
-    this.#terms.exchange.abortWithError(isUndecodable ? undecodable(refusal) : refusal);
+    this.#options.exchange.abortWithError(isUndecodable ? undecodableError(refusal) : refusal);
     return undefined;
   }
 
@@ -392,7 +400,7 @@ export class AgentAnswer implements Downstream {
     return this.#mode === mode;
   }
 
-  #begin(): void {
+  #sendHead(): void {
     const head = this.#head;
     this.#head = undefined;
     if (head !== undefined) this.#to.start(head.status, head.statusText, head.headers);

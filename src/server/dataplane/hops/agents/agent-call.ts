@@ -54,7 +54,7 @@ export interface AgentCall {
   readonly body: Buffer | undefined;
   /** Headers, by lower-case name, that replace the client's. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly answer: AnswerReading;
+  readonly answer: AnswerParser;
 }
 
 /** Returns whether a call carries content to which `restore` applies: arguments of a tool, or parts of a message. */
@@ -62,17 +62,17 @@ export const hasArguments = ({ fronted, method }: AgentCall): boolean =>
   fronted.kind === "a2a" || method === "tools/call";
 
 /** Reads the messages of an answer, each of which is one JSON text. */
-interface AnswerReading {
+interface AnswerParser {
   readonly texts: (message: string) => AgentTexts | undefined;
   /** Returns whether the message belongs to an unsupported protocol revision. */
-  readonly isOld: (message: string, status: number) => boolean;
+  readonly isUnsupportedVersion: (message: string, status: number) => boolean;
   /** Cache key of the tool list; `undefined` unless the call lists tools. */
   readonly tools: { readonly key: string; readonly isShareable: boolean } | undefined;
   /** Description of an old revision in refusals. */
-  readonly whatIsOld: string;
+  readonly unsupportedVersionText: string;
 }
 
-type CallReading =
+type ParsedCall =
   | { readonly kind: "call"; readonly call: AgentCall }
   /** The call is answered with 202, and nothing is forwarded. */
   | { readonly kind: "dropped" }
@@ -83,13 +83,13 @@ export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun
   noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
 });
 
-export function readCall(fronted: Fronted, query: string, request: IncomingMessage, body: Buffer): CallReading {
+export function parseCall(fronted: Fronted, query: string, request: IncomingMessage, body: Buffer): ParsedCall {
   return fronted.kind === "mcp" ? mcpCall(fronted, request, body) : a2aCall(fronted, request, query, body);
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): CallReading {
+function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): ParsedCall {
   const reading = readMcpRequest(headers, body);
   if (reading.kind !== "read") return reading;
   const { request } = reading;
@@ -104,14 +104,14 @@ function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): 
       isNotification: request.kind === "notification",
       decide: (policy, caller) =>
         policy.decide("mcp", mcpVariables(caller, { server: fronted.name, method, name, args: argumentsOf(request) })),
-      texts: () => readable(() => mcpRequestTexts(request, headers)),
+      texts: () => orTooManyTexts(() => mcpRequestTexts(request, headers)),
       body: undefined,
       headers: NO_HEADERS,
       answer: {
         texts: mcpAnswerTexts,
-        isOld: isOldMcp,
+        isUnsupportedVersion: isUnsupportedMcp,
         tools: method === "tools/list" ? { key: listKeyOf(request), isShareable: !isContinued } : undefined,
-        whatIsOld: "does not speak MCP 2026-07-28",
+        unsupportedVersionText: "does not speak MCP 2026-07-28",
       },
     },
   };
@@ -120,13 +120,13 @@ function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): 
 /** Error codes that servers of the current revision send with status 400. */
 const MODERN_FAULTS = /"code"\s*:\s*-(?:3202[0-2]|32602|32600|32601|32700)\b/;
 
-function isOldMcp(message: string, status: number): boolean {
+function isUnsupportedMcp(message: string, status: number): boolean {
   const outcome = mcpOutcome(message);
   if (outcome.kind === "result") return outcome.resultType === undefined;
   return status === 400 && outcome.kind === "error" && !MODERN_FAULTS.test(message);
 }
 
-function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, body: Buffer): CallReading {
+function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, body: Buffer): ParsedCall {
   const versions = new URLSearchParams(query).getAll("A2A-Version");
   const reading = readA2aRequest({ headers, versions, body });
   if (reading.kind !== "read") return reading;
@@ -146,7 +146,7 @@ function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, 
       decide: (policy, caller) =>
         policy.decide("a2a", a2aVariables(caller, { peer: fronted.name, method, role, taskId, contextId, parts })),
       texts: () =>
-        readable(() => {
+        orTooManyTexts(() => {
           const { texts, uninspected, rewrite } = a2aRequestTexts(request);
           return { texts, uninspected, rewrite: (changes) => ({ body: rewrite(changes), headers: NO_HEADERS }) };
         }),
@@ -154,15 +154,15 @@ function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, 
       headers: new Map([["a2a-version", A2A_VERSION]]),
       answer: {
         texts: a2aAnswerTexts,
-        isOld: isOldAnswer,
+        isUnsupportedVersion: isOldAnswer,
         tools: undefined,
-        whatIsOld: "does not speak A2A 1.0",
+        unsupportedVersionText: "does not speak A2A 1.0",
       },
     },
   };
 }
 
-function readable(read: () => CallTexts): CallTexts {
+function orTooManyTexts(read: () => CallTexts): CallTexts {
   try {
     return read();
   } catch (error) {

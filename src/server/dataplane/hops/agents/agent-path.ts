@@ -2,14 +2,14 @@
 import type { FrontedSnapshot } from "../../../snapshot/index.ts";
 import type { Fronted, FrontedKind } from "../../../upstream/index.ts";
 
-export interface AgentPlace {
+export interface AgentPath {
   readonly kind: FrontedKind;
   /** Server or agent; `undefined` if the name is not configured. Only authenticated callers get an answer that says so. */
   readonly fronted: Fronted | undefined;
   /** Decoded name from the path; empty if the path is not that of a server or agent, or of its card. */
-  readonly asked: string;
+  readonly name: string;
   /** Requested resource. `card`: the card of an agent, which needs no credential. */
-  readonly wants: "call" | "card";
+  readonly resource: "call" | "card";
   /** Query without its question mark. */
   readonly query: string;
 }
@@ -22,18 +22,18 @@ const CARD = "/.well-known/agent-card.json";
 const OLD_CARD = "/.well-known/agent.json";
 
 /** Returns the server or agent that the path names, or `undefined` for a path of neither kind. */
-export function agentPlace(url: string, fronted: FrontedSnapshot): AgentPlace | undefined {
+export function parseAgentPath(url: string, fronted: FrontedSnapshot): AgentPath | undefined {
   const [, named] = KIND.exec(url) ?? [];
   const kind: FrontedKind | undefined = named === "mcp" || named === "a2a" ? named : undefined;
   if (kind === undefined) return undefined;
   const mark = url.indexOf("?");
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? "" : url.slice(mark + 1);
-  if (kind === "a2a" && path.endsWith(OLD_CARD)) return { kind, fronted: undefined, asked: "", wants: "card", query };
+  if (kind === "a2a" && path.endsWith(OLD_CARD)) return { kind, fronted: undefined, name: "", resource: "card", query };
   const isCard = kind === "a2a" && path.endsWith(CARD);
   const name = path.slice(kind.length + 2, isCard ? -CARD.length : undefined).replace(/\/$/, "");
   const asked = decoded(name);
-  return { kind, fronted: fronted.at(kind, asked), asked, wants: isCard ? "card" : "call", query };
+  return { kind, fronted: fronted.at(kind, asked), name: asked, resource: isCard ? "card" : "call", query };
 }
 
 function decoded(path: string): string {

@@ -13,7 +13,7 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the headers that the client receives. */
-export function kept(headers: readonly string[]): readonly string[] {
+export function forwardableHeaders(headers: readonly string[]): readonly string[] {
   const pairs: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] as string;
@@ -23,7 +23,7 @@ export function kept(headers: readonly string[]): readonly string[] {
 }
 
 /** Returns the headers for a body of `length` bytes that is sent whole and without content encoding. */
-export function ofLength(headers: readonly string[], length: number): readonly string[] {
+export function withContentLength(headers: readonly string[], length: number): readonly string[] {
   const isEncoded = headerValue(headers, "content-encoding") !== undefined;
   if (!isEncoded && headerValue(headers, "content-length") === String(length)) return headers;
   const pairs: string[] = [];
@@ -42,9 +42,12 @@ export function textOf(body: Buffer): string {
 }
 
 /** Returns whether a message contains the credential that its sender received. Some JSON writers escape slashes. */
-export function repeats(bears: ContainsCredential | undefined, message: string): boolean {
-  if (bears === undefined) return false;
-  return bears("", message) || (message.includes("\\/") && bears("", message.replaceAll("\\/", "/")));
+export function repeatsCredential(containsCredential: ContainsCredential | undefined, message: string): boolean {
+  if (containsCredential === undefined) return false;
+  return (
+    containsCredential("", message) ||
+    (message.includes("\\/") && containsCredential("", message.replaceAll("\\/", "/")))
+  );
 }
 
 export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails can inspect.", {
@@ -54,7 +57,7 @@ export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is long
 /**
  * Returns the error for an answer that cannot be decoded. It replaces the error of `decode`, whose message describes requests.
  */
-export const undecodable = (cause: GatewayError): GatewayError =>
+export const undecodableError = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_invalid", "The answer cannot be decompressed within the limits.", { cause });
 
 /** Returns the error for a 401 of a server or agent. It is not about the client's credential, which is not forwarded. */

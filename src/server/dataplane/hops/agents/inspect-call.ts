@@ -7,7 +7,7 @@ import {
   type GuardrailVariables,
   type Occasion,
 } from "../../../core/guardrails/index.ts";
-import { type Holding, readingBytes } from "../../../memory/index.ts";
+import { estimateParsingBytes, type RequestMemory } from "../../../memory/index.ts";
 import type { Guard, Restorer } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
@@ -15,13 +15,13 @@ import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { inspectSegments, type ParallelVerdict } from "../../governance/inspect-segments.ts";
 import { type AgentCall, type CallTexts, hasArguments } from "./agent-call.ts";
 
-interface InspectingCall {
+interface InspectCallOptions {
   readonly exchange: Exchange;
   readonly effective: EffectiveProfile;
   readonly decided: DecidedRequest;
   /** Body of the call without its content encoding. */
   readonly plain: Buffer;
-  readonly held: Holding;
+  readonly held: RequestMemory;
   readonly sinks: GuardrailSinks;
   readonly restorer: Restorer | undefined;
 }
@@ -39,12 +39,12 @@ export interface InspectedCall {
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
-  { exchange, effective, decided, plain, held, sinks, restorer }: InspectingCall,
+  { exchange, effective, decided, plain, held, sinks, restorer }: InspectCallOptions,
 ): Promise<InspectedCall> {
-  const reading = guard.inspectsBody ? readingBytes(plain) : 0;
+  const reading = guard.inspectsBody ? estimateParsingBytes(plain) : 0;
   held.hold(reading);
   const texts = guard.inspectsBody ? call.texts() : undefined;
-  for (const what of texts?.uninspected ?? []) sinks.metrics.uninspected(what);
+  for (const context of texts?.uninspected ?? []) sinks.metrics.uninspected(context);
   const bodyTexts = texts?.texts ?? [];
   const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
   const occasion = {
@@ -53,7 +53,8 @@ export async function inspectCall(
     tracer: exchange.report.span,
   };
   const what = { exchange, effective, request: decided, sinks };
-  const restores = restorer && hasArguments(call) ? turningBack(bodyTexts, call.fronted.restore, restorer) : undefined;
+  const restores =
+    restorer && hasArguments(call) ? createFpeExemption(bodyTexts, call.fronted.restore, restorer) : undefined;
   const { changes, startParallel } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = startParallel();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
@@ -65,7 +66,7 @@ export async function inspectCall(
  * Returns a predicate for findings that a rule with `fpe` must not encrypt: values of the restored types, and values that are
  * proven to be encrypted already, whatever type the detector gave them. Encrypted twice, they would arrive as other values.
  */
-function turningBack(
+function createFpeExemption(
   texts: CallTexts["texts"],
   types: ReadonlySet<string>,
   restorer: Restorer,

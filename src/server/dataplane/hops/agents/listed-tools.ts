@@ -10,13 +10,13 @@ const MAX_LIST_LENGTH = 1 << 20;
 /** Format of tool names in MCP. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-const listed = new WeakMap<Fronted, Set<string>>();
+const toolsByServer = new WeakMap<Fronted, Set<string>>();
 
 /** Remembers the tools of a list. `message`: an answer to `tools/list`. */
-export function noteTools(fronted: Fronted, message: string): void {
+export function rememberTools(fronted: Fronted, message: string): void {
   if (message.length > MAX_LIST_LENGTH) return;
-  const names = listed.get(fronted) ?? new Set<string>();
-  listed.set(fronted, names);
+  const names = toolsByServer.get(fronted) ?? new Set<string>();
+  toolsByServer.set(fronted, names);
   filterTools(message, (name) => {
     if (names.size < MAX_TOOLS && NAME.test(name)) names.add(name);
     return true;
@@ -24,5 +24,5 @@ export function noteTools(fronted: Fronted, message: string): void {
 }
 
 /** Returns the name if the server has listed it, otherwise `undefined`. */
-export const listedTool = (fronted: Fronted, name: string): string | undefined =>
-  listed.get(fronted)?.has(name) === true ? name : undefined;
+export const knownTool = (fronted: Fronted, name: string): string | undefined =>
+  toolsByServer.get(fronted)?.has(name) === true ? name : undefined;

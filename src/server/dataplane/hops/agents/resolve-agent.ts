@@ -8,18 +8,18 @@ import type { Exchange } from "../../exchange.ts";
 import { dialectOf } from "../../match-route.ts";
 import type { Ports } from "../../ports.ts";
 import { dialectForm, rpcForm } from "../../refusal-form.ts";
-import { type AgentPlace, agentPlace } from "./agent-path.ts";
+import { type AgentPath, parseAgentPath } from "./agent-path.ts";
 
 /**
  * Returns the server or agent that the path names, or `undefined` if it names none. Throws `forbidden` for a page of another
  * origin.
  */
-export function agentAt(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPlace | undefined {
+export function resolveAgent(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPath | undefined {
   const { request } = exchange;
-  const place = agentPlace(request.url ?? "/", snapshot.fronted);
+  const place = parseAgentPath(request.url ?? "/", snapshot.fronted);
   if (place === undefined) return undefined;
-  const { kind, fronted, wants } = place;
-  const isCard = wants === "card";
+  const { kind, fronted, resource } = place;
+  const isCard = resource === "card";
   if (isCard) exchange.form = dialectForm(dialectOf(request), CARD_HEADERS);
   else {
     exchange.form = rpcForm(kind);

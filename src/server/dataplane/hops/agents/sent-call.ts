@@ -20,7 +20,7 @@ const NOTHING: Readonly<Record<string, number>> = {};
  * Returns the call to send. Throws `body_too_large` if it contains too many candidates for encrypted values, and
  * `invalid_request`.
  */
-export function sentCall(
+export function buildSentCall(
   call: AgentCall,
   inspected: InspectedCall | undefined,
   restorer: Restorer | undefined,
@@ -31,18 +31,18 @@ export function sentCall(
   if (texts === undefined) return { rewritten: undefined, restored: NOTHING };
   if (!isRestored) return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };
   const places = texts.texts.flatMap(({ isArgument, isReadOnly }, at) => (isArgument && !isReadOnly ? [at] : []));
-  const given = places.map((at) => changes?.[at] ?? texts.texts[at]?.text ?? "");
-  const turned = restorer.restore(given);
-  if (turned === undefined) {
+  const argumentTexts = places.map((at) => changes?.[at] ?? texts.texts[at]?.text ?? "");
+  const decrypted = restorer.restore(argumentTexts);
+  if (decrypted === undefined) {
     throw new GatewayError(
       "body_too_large",
       "The call contains too many numbers in which encrypted values would have to be searched.",
     );
   }
-  if (turned.texts.every((text, i) => text === given[i])) {
+  if (decrypted.texts.every((text, i) => text === argumentTexts[i])) {
     return { rewritten: changes && texts.rewrite(changes), restored: NOTHING };
   }
   const all = texts.texts.map((_, at) => changes?.[at]);
-  for (const [i, at] of places.entries()) if (turned.texts[i] !== given[i]) all[at] = turned.texts[i];
-  return { rewritten: texts.rewrite(all), restored: turned.counts };
+  for (const [i, at] of places.entries()) if (decrypted.texts[i] !== argumentTexts[i]) all[at] = decrypted.texts[i];
+  return { rewritten: texts.rewrite(all), restored: decrypted.counts };
 }

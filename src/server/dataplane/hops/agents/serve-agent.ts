@@ -11,7 +11,7 @@ import { decode } from "../../../coding/index.ts";
 import type { Occasion } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
-import type { Holding } from "../../../memory/index.ts";
+import type { RequestMemory } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import {
   type Downstream,
@@ -27,8 +27,8 @@ import { callerLabels } from "../../caller-label.ts";
 import {
   agentSpanNaming,
   attemptErrorOf,
+  captureFailure,
   failureAttributes,
-  noteFailure,
   withSpanNaming,
 } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -43,30 +43,30 @@ import type { Ports } from "../../ports.ts";
 import { rpcForm } from "../../refusal-form.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
-import { whileJudged } from "../model/hold-back-answer.ts";
+import { forwardDuringVerdict } from "../model/hold-back-answer.ts";
 import { AgentAnswer } from "./agent-answer.ts";
-import { type AgentCall, readCall } from "./agent-call.ts";
-import type { AgentPlace } from "./agent-path.ts";
+import { type AgentCall, parseCall } from "./agent-call.ts";
+import type { AgentPath } from "./agent-path.ts";
 import { inspectCall } from "./inspect-call.ts";
-import { listedTool, noteTools } from "./listed-tools.ts";
-import { sentCall } from "./sent-call.ts";
-import { forgetLists, keepList, keptList } from "./tool-lists.ts";
+import { knownTool, rememberTools } from "./listed-tools.ts";
+import { buildSentCall } from "./sent-call.ts";
+import { cachedList, cacheList, dropLists } from "./tool-lists.ts";
 
-interface ServedCall {
+interface AgentRequest {
   readonly exchange: Exchange;
-  readonly place: AgentPlace;
+  readonly place: AgentPath;
   readonly effective: EffectiveProfile;
   readonly snapshot: Snapshot;
   /** Body as it was received. */
   readonly original: Buffer;
-  readonly held: Holding;
+  readonly held: RequestMemory;
   /** Entry of the usage ledger; `undefined` if none is kept. */
   readonly use: RequestUse | undefined;
   readonly ports: Ports;
 }
 
 /** Serves the call. Throws the refusal. */
-export async function serveAgent(served: ServedCall): Promise<void> {
+export async function serveAgent(served: AgentRequest): Promise<void> {
   const { exchange, place, effective, snapshot, original, held, use, ports } = served;
   const { request, report } = exchange;
   const { fronted, kind } = place;
@@ -77,17 +77,17 @@ export async function serveAgent(served: ServedCall): Promise<void> {
   const { governing } = ports;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
-  const arrived = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
-  const reading = readCall(fronted, place.query, request, arrived);
+  const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
+  const reading = parseCall(fronted, place.query, request, decodedBody);
   if (reading.kind === "dropped") return exchange.answerAccepted();
   if (reading.kind === "refused") return exchange.answerFault(reading.fault);
   const { call } = reading;
-  const plain = call.body ?? arrived;
-  if (plain !== arrived) held.hold(plain.length); // refuses with 503
+  const plain = call.body ?? decodedBody;
+  if (plain !== decodedBody) held.hold(plain.length); // refuses with 503
   exchange.form = rpcForm(fronted.kind, call.id);
   report.facts.method = call.method;
   report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
-  const tool = report.span !== undefined && call.method === "tools/call" ? listedTool(fronted, call.name) : undefined;
+  const tool = report.span !== undefined && call.method === "tools/call" ? knownTool(fronted, call.name) : undefined;
   report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
   const suspensions = governing?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
@@ -123,7 +123,7 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
     const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
     let isSettled = false;
-    const settled = (): GatewayError | undefined => {
+    const settle = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
       report.facts.trace?.recordAnswerFindings(judged.judged.found);
@@ -134,48 +134,49 @@ export async function serveAgent(served: ServedCall): Promise<void> {
     const { tools } = call.answer;
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const acting = actingFor(fronted, request, effective.caller);
-    const shareable = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
+    const listCacheKey = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
     const answerTo = (to: Downstream): AgentAnswer =>
       new AgentAnswer({
         exchange,
         to: judged === undefined ? to : withHeartbeat(to, heartbeatMs),
         call,
         judged,
-        settled,
-        shows: showsOf(call, effective),
-        listed: (message) => {
-          if (shareable !== undefined) keepList(fronted, shareable, message, performance.now());
-          if (report.span !== undefined) noteTools(fronted, message);
+        settle,
+        isToolShown: toolFilterOf(call, effective),
+        onToolList: (message) => {
+          if (listCacheKey !== undefined) cacheList(fronted, listCacheKey, message, performance.now());
+          if (report.span !== undefined) rememberTools(fronted, message);
         },
-        toolsChanged: () => forgetLists(fronted),
-        onMessage: (message) => noteFailure(report.agentCall, message),
-        silent: (begin) => {
+        onToolsChanged: () => dropLists(fronted),
+        onMessage: (message) => captureFailure(report.agentCall, message),
+        whenSilent: (begin) => {
           if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
         },
       });
-    const { rewritten, restored } = sentCall(call, inspected, restorer); // refuses with 413
+    const { rewritten, restored } = buildSentCall(call, inspected, restorer); // refuses with 413
     recordRestored(restored, decided, effective, sinks); // refuses with 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
     if (rewritten !== undefined) held.hold(body.length);
     const headers = headersFor(call, request, rewritten?.headers);
     const outgoing = { method: "POST", path: fronted.path, headers, body };
-    const answered = async (to: Downstream): Promise<void> => {
-      const kept = shareable === undefined ? undefined : keptList(fronted, shareable, call.id, performance.now());
+    const sendAnswer = async (to: Downstream): Promise<void> => {
+      const kept =
+        listCacheKey === undefined ? undefined : cachedList(fronted, listCacheKey, call.id, performance.now());
       if (kept === undefined)
         return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // refuses with 401, 403, 502 or 504
       charge?.settle(undefined);
-      answerWith(answerTo(to), kept);
+      sendMessage(answerTo(to), kept);
     };
     try {
       const verdict = inspected?.verdict;
-      if (verdict === undefined) await answered(exchange);
-      else await whileJudged(exchange, verdict, answered);
+      if (verdict === undefined) await sendAnswer(exchange);
+      else await forwardDuringVerdict(exchange, verdict, sendAnswer);
     } finally {
       if (exchange.isGone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
     }
   } finally {
     charge?.release();
-    use?.spent(charge?.spent ?? 0, { provider: fronted.name, model: "" });
+    use?.addUnits(charge?.spent ?? 0, { provider: fronted.name, model: "" });
   }
 }
 
@@ -192,7 +193,7 @@ const judgedAnswer = (
  * Returns a function that tells whether the caller may call a tool; `undefined` if it may call every tool or the call lists
  * none.
  */
-function showsOf(
+function toolFilterOf(
   { answer, fronted }: AgentCall,
   { profile, variables }: EffectiveProfile,
 ): ((tool: string) => boolean) | undefined {
@@ -201,7 +202,7 @@ function showsOf(
   return (name) => policy.lists(mcpVariables(variables, { server: fronted.name, method: "tools/call", name }));
 }
 
-function answerWith(answer: AgentAnswer, message: string): void {
+function sendMessage(answer: AgentAnswer, message: string): void {
   answer.start(200, "OK", ["content-type", "application/json"]);
   answer.write(Buffer.from(message));
   answer.end();
@@ -259,7 +260,7 @@ interface Outgoing {
 function forwardCall(
   { fronted }: AgentCall,
   { outgoing, answer, charge, acting }: Outgoing,
-  { exchange, ports }: ServedCall,
+  { exchange, ports }: AgentRequest,
 ): Promise<void> {
   const provider = forwardedTo(fronted);
   const candidate = {
@@ -273,7 +274,7 @@ function forwardCall(
     }),
   };
   exchange.upstream.displayName = provider.noun;
-  const measured = ports.statistics?.of(provider.name);
+  const statistics = ports.statistics?.of(provider.name);
   const { report, upstream } = exchange;
   const { agentCall, span } = report;
   let begunAt = 0;
@@ -287,18 +288,18 @@ function forwardCall(
     origins: ports.origins,
     presenter: ports.presenter,
     actingFor: acting,
-    presented: (bears) => {
+    onPresented: (bears) => {
       upstream.containsCredential = bears;
     },
     downstream: exchange,
-    attempting: () => {
+    onAttempt: () => {
       begunAt = performance.now();
-      measured?.beginAttempt(false);
+      statistics?.beginAttempt(false);
       report.attempts++;
       charge?.attempt({ model: "", backend: provider.name });
     },
-    answered: (ms) => measured?.recordAnswer(ms),
-    attempted: (_, { result, status, failedAfterMs, error, reason }) => {
+    onAnswer: (ms) => statistics?.recordAnswer(ms),
+    onAttemptEnd: (_, { result, status, failedAfterMs, error, reason }) => {
       ports.metrics.countAttempt(provider.name, result);
       if (agentCall?.mcpMethod !== undefined) {
         const seconds = (performance.now() - begunAt) / 1_000;
@@ -325,16 +326,16 @@ function forwardCall(
           reason,
           ...callerLabels(report, undefined),
         };
-        measured?.recordFailure({ ...attemptFailure, durationMs: failedAfterMs, error });
+        statistics?.recordFailure({ ...attemptFailure, durationMs: failedAfterMs, error });
       }
-      measured?.endAttempt();
+      statistics?.endAttempt();
       // A server that could not be reached has done nothing, so nothing is charged.
       if (result === "connect" || result === "refused") return;
       const before = charge?.spent ?? 0;
       charge?.settle(undefined);
-      measured?.addUnits((charge?.spent ?? 0) - before);
+      statistics?.addUnits((charge?.spent ?? 0) - before);
     },
-    waited: (ms) => exchange.addWaitMs(ms),
+    onWait: (ms) => exchange.addWaitMs(ms),
     holdMs: 0,
     passesRedirects: false,
     tracer:

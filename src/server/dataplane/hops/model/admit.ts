@@ -15,11 +15,11 @@ import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
 import type { Suspensions } from "../../ports.ts";
 import { chooseChannel } from "./choose-channel.ts";
 import { guardRoute, type RouteCaller } from "./guard.ts";
-import { namedBeside } from "./other-models.ts";
+import { otherModelNames } from "./other-models.ts";
 import type { Target } from "./resolve-target.ts";
 import { type Sealing, type TranslatedCall, translateCall } from "./translated-call.ts";
 
-export interface Admitted {
+export interface AdmittedProvider {
   readonly provider: Provider;
   readonly channel: UpstreamChannel;
   /** Model name sent to this provider; `undefined` on a route without a model. */
@@ -31,10 +31,10 @@ export interface Admitted {
 }
 
 /** Admitted candidates: the addressed provider, or its replacement, then its failover list without skipped providers. */
-export interface AdmittedList {
-  readonly first: Admitted;
+export interface AdmittedProviders {
+  readonly first: AdmittedProvider;
   /** Returns the candidate at a position, counted from 0. Checks as many providers as needed, each of them once. */
-  at(position: number): Admitted | undefined;
+  at(position: number): AdmittedProvider | undefined;
   /** Returns false if `at` returns `undefined` for the position. */
   mayHave(position: number): boolean;
   /** Failover triggers of the addressed provider. */
@@ -43,10 +43,10 @@ export interface AdmittedList {
    * Returns the same list for a rewritten request: admitted providers stay admitted, and their channels are chosen and prepared
    * again. Throws as `admit` does if a channel cannot carry it. The original list must not be used afterwards.
    */
-  readdressed(target: Target): AdmittedList;
+  withRewrittenTarget(target: Target): AdmittedProviders;
 }
 
-export interface Governed extends RouteCaller {
+export interface AdmissionContext extends RouteCaller {
   readonly requestId: string;
   /** Current suspensions; `undefined` if nothing can be suspended (flag mode). */
   readonly suspensions: Suspensions | undefined;
@@ -56,7 +56,7 @@ export interface Governed extends RouteCaller {
 }
 
 type Outcome =
-  | { readonly kind: "admitted"; readonly admitted: Admitted }
+  | { readonly kind: "admitted"; readonly admitted: AdmittedProvider }
   /**
    * Refusal by a provider. `passed`: the next provider may replace it. `refused`: the refusal of the first provider ends the
    * request.
@@ -65,43 +65,43 @@ type Outcome =
 
 const NONE: readonly string[] = [];
 
-const isGoverned = ({ effective, suspensions }: Governed): boolean =>
+const isGoverned = ({ effective, suspensions }: AdmissionContext): boolean =>
   effective.isRestricted || suspensions?.any === true;
 
 /** Returns the admitted providers of a request, or throws its refusal. */
-export function admit(snapshot: Snapshot, target: Target, governed: Governed): AdmittedList {
-  const beside = isGoverned(governed) ? namedBeside(target) : NONE;
+export function admit(snapshot: Snapshot, target: Target, governed: AdmissionContext): AdmittedProviders {
+  const otherModels = isGoverned(governed) ? otherModelNames(target) : NONE;
   if (governed.suspensions?.any === true) {
     if (target.model !== undefined) refuseSuspended("model", target.model, governed.suspensions);
-    for (const named of beside) refuseSuspended("model", named, governed.suspensions);
+    for (const named of otherModels) refuseSuspended("model", named, governed.suspensions);
   }
   const { failover } = target.provider;
   const names = failover?.to ?? [];
-  const admitted: Admitted[] = [];
-  let addressed = target;
-  let judged = 0;
-  const at = (position: number): Admitted | undefined => {
-    while (admitted.length <= position && judged < names.length) {
-      const provider = snapshot.byName.get(names[judged++] as string);
-      const outcome = provider && judgeNext(provider, addressed, beside, governed);
+  const admitted: AdmittedProvider[] = [];
+  let currentTarget = target;
+  let checkedCount = 0;
+  const at = (position: number): AdmittedProvider | undefined => {
+    while (admitted.length <= position && checkedCount < names.length) {
+      const provider = snapshot.byName.get(names[checkedCount++] as string);
+      const outcome = provider && checkFailoverProvider(provider, currentTarget, otherModels, governed);
       if (outcome?.kind === "admitted") admitted.push(outcome.admitted);
     }
     return admitted[position];
   };
 
-  const primary = judge(target.provider, target, beside, governed);
+  const primary = checkProvider(target.provider, target, otherModels, governed);
   if (primary.kind === "refused") throw primary.error;
   if (primary.kind === "admitted") admitted.push(primary.admitted);
-  else guardRoute(target, beside, governed);
-  const listOf = (first: Admitted): AdmittedList => ({
+  else guardRoute(target, otherModels, governed);
+  const listOf = (first: AdmittedProvider): AdmittedProviders => ({
     first,
     at,
-    mayHave: (position) => position < admitted.length || judged < names.length,
+    mayHave: (position) => position < admitted.length || checkedCount < names.length,
     failoverWhen: failover?.when,
-    readdressed(rewritten) {
-      addressed = rewritten;
+    withRewrittenTarget(rewritten) {
+      currentTarget = rewritten;
       for (const [position, { provider, model }] of admitted.entries()) {
-        admitted[position] = admittedTo(provider, rewritten, model, governed);
+        admitted[position] = prepareProvider(provider, rewritten, model, governed);
       }
       return listOf(admitted[0] ?? first);
     },
@@ -112,9 +112,14 @@ export function admit(snapshot: Snapshot, target: Target, governed: Governed): A
 }
 
 /** Checks a failover candidate between attempts. A candidate whose decision cannot be recorded is skipped as well. */
-function judgeNext(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
+function checkFailoverProvider(
+  provider: Provider,
+  target: Target,
+  otherModels: readonly string[],
+  governed: AdmissionContext,
+): Outcome {
   try {
-    return judge(provider, target, beside, governed);
+    return checkProvider(provider, target, otherModels, governed);
   } catch (error) {
     if (error instanceof GatewayError) return { kind: "refused", error };
     throw error;
@@ -122,7 +127,12 @@ function judgeNext(provider: Provider, target: Target, beside: readonly string[]
 }
 
 /** Checks one provider. The order is: suspensions, pool subset, access rules, model list, capabilities. */
-function judge(provider: Provider, target: Target, beside: readonly string[], governed: Governed): Outcome {
+function checkProvider(
+  provider: Provider,
+  target: Target,
+  otherModels: readonly string[],
+  governed: AdmissionContext,
+): Outcome {
   const { effective, requestId, suspensions, sinks } = governed;
   const { model: asked } = target;
   const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
@@ -146,13 +156,13 @@ function judge(provider: Provider, target: Target, beside: readonly string[], go
     { effective, requestId, sinks },
   );
   if (error !== undefined) return { kind: "refused", error };
-  for (const named of effective.profile.policy.readsModel ? beside : NONE) {
+  for (const named of effective.profile.policy.readsModel ? otherModels : NONE) {
     const asNamed = { model: named, upstreamModel: named };
     const deniedToo = deniedByRules(provider, target, asNamed, { effective, requestId, sinks });
     if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
   }
-  if (provider === target.provider) guardRoute(target, beside, governed);
-  return { kind: "admitted", admitted: admittedTo(provider, target, model, governed) };
+  if (provider === target.provider) guardRoute(target, otherModels, governed);
+  return { kind: "admitted", admitted: prepareProvider(provider, target, model, governed) };
 }
 
 /**
@@ -167,12 +177,12 @@ const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
   );
 
 /** Chooses and prepares the channel. Throws `fidelity_loss` or `invalid_request`. */
-function admittedTo(
+function prepareProvider(
   provider: Provider,
   target: Target,
   model: string | undefined,
-  { effective: { profile }, sealing }: Governed,
-): Admitted {
+  { effective: { profile }, sealing }: AdmissionContext,
+): AdmittedProvider {
   const { channel, counterpart, losses } = chooseChannel(provider, target, model, profile);
   if (counterpart === undefined) return { provider, channel, model, losses, translated: undefined };
   const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model }, sealing);
@@ -196,7 +206,7 @@ export function deniedByRules(
   provider: Provider,
   { route }: Target,
   { model, upstreamModel }: NamedModel,
-  { effective, requestId, sinks }: Pick<Governed, "effective" | "requestId" | "sinks">,
+  { effective, requestId, sinks }: Pick<AdmissionContext, "effective" | "requestId" | "sinks">,
 ): GatewayError | undefined {
   const { policy } = effective.profile;
   if (policy.count.llm === 0) return undefined;

@@ -1,6 +1,6 @@
 /** Holds the status and headers of an answer until the first byte that may be sent. */
 import { performance } from "node:perf_hooks";
-import { type AnswerType, isBodiless, type Mending, typeOf } from "../../../answers/index.ts";
+import { type AnswerType, type BodyChange, isBodiless, typeOf } from "../../../answers/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { headersOf } from "./inspected-headers.ts";
@@ -12,9 +12,9 @@ export class AnswerHead {
   readonly #statusText: string;
   #headers: readonly string[];
   readonly type: AnswerType;
-  #cameAt = performance.now();
+  #waitingSince = performance.now();
   #isSent = false;
-  #silence: NodeJS.Timeout | undefined;
+  #silenceTimer: NodeJS.Timeout | undefined;
 
   constructor(to: Downstream, exchange: Exchange, status: number, statusText: string, headers: readonly string[]) {
     this.#to = to;
@@ -40,28 +40,28 @@ export class AnswerHead {
   }
 
   /** Corrects the headers after the body was decoded to `length` bytes. */
-  decoded(length: number): void {
+  setDecodedLength(length: number): void {
     this.#headers = headersOf(this.#headers, { isDecoded: true, length });
   }
 
   /** Calls `open` if the head of a stream is still held back after `ms` milliseconds; 0 means never. */
   whenSilent(ms: number, open: () => void): void {
     if (ms > 0 && this.type.name === "text/event-stream" && this.#status < 300) {
-      this.#silence = setTimeout(open, ms).unref();
+      this.#silenceTimer = setTimeout(open, ms).unref();
     }
   }
 
   /** Counts the time since the last call as time of waiting for the provider. */
-  waited(): void {
+  addWait(): void {
     const now = performance.now();
-    this.#exchange.addWaitMs(now - this.#cameAt);
-    this.#cameAt = now;
+    this.#exchange.addWaitMs(now - this.#waitingSince);
+    this.#waitingSince = now;
   }
 
   /** Sends the head. Must be called once. Throws if the headers cannot be written. */
-  send(mending: Mending): void {
+  send(mending: BodyChange): void {
     this.#isSent = true;
-    clearTimeout(this.#silence);
+    clearTimeout(this.#silenceTimer);
     this.#to.start(this.#status, this.#statusText, headersOf(this.#headers, mending));
   }
 }

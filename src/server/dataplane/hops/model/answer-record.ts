@@ -12,13 +12,13 @@ import { settleAnswer } from "../../governance/guardrails.ts";
 import type { InspectionSpan } from "../../tracing.ts";
 import type { Target } from "./resolve-target.ts";
 
-interface Recording {
+interface RecordContext {
   readonly target: Target;
   readonly effective: EffectiveProfile;
   readonly sinks: GuardrailSinks;
 }
 
-export interface Inspecting extends Recording {
+export interface AnswerInspection extends RecordContext {
   readonly guard: Guard;
   /** Inspection state of the request. */
   readonly occasion: Occasion;
@@ -33,27 +33,27 @@ export interface InspectedDownstream extends Downstream {
    */
   isDecoded: boolean;
   /** Returns a promise that resolves when the inspection of the answer has ended, or `undefined` if it has already. */
-  readonly over: () => Promise<void> | undefined;
+  readonly whenFinished: () => Promise<void> | undefined;
 }
 
 export class AnswerRecord {
-  readonly #to: Exchange;
+  readonly #exchange: Exchange;
   readonly #answer: JudgedAnswer;
-  readonly #recording: Recording;
+  readonly #recording: RecordContext;
   readonly #span: InspectionSpan | undefined;
   #isSettled = false;
 
-  constructor(to: Exchange, answer: JudgedAnswer, recording: Recording) {
-    this.#to = to;
+  constructor(to: Exchange, answer: JudgedAnswer, recording: RecordContext) {
+    this.#exchange = to;
     this.#answer = answer;
     this.#recording = recording;
     this.#span = to.report.span?.inspection("response");
   }
 
   /** Adds the rules that have acted so far to the headers, which are about to be sent. */
-  tellHeaders(): void {
+  addGuardrailHeaders(): void {
     if (!this.#isSettled)
-      this.#to.report.addGuardrails(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
+      this.#exchange.report.addGuardrails(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }
 
   /** Records the decisions. Returns the refusal of the answer, or `undefined` if it is not refused or was settled before. */
@@ -63,17 +63,17 @@ export class AnswerRecord {
     const { target, effective, sinks } = this.#recording;
     const { judged } = this.#answer;
     const request = {
-      requestId: this.#to.requestId,
+      requestId: this.#exchange.requestId,
       hop: "llm",
       route: target.route.name,
-      to: this.#to.report.labels.provider,
+      to: this.#exchange.report.labels.provider,
       model: target.model,
     } as const;
     this.#endSpan();
-    this.#to.report.facts.trace?.recordAnswerFindings(judged.found);
+    this.#exchange.report.facts.trace?.recordAnswerFindings(judged.found);
     try {
       const { error, acted } = settleAnswer(judged, request, effective, sinks);
-      this.#to.report.addGuardrails(acted);
+      this.#exchange.report.addGuardrails(acted);
       return error;
     } catch (error) {
       if (error instanceof GatewayError) return error;
@@ -82,6 +82,6 @@ export class AnswerRecord {
   }
 
   #endSpan(): void {
-    this.#span?.end(answerFacts(this.#answer, this.#to.isGone));
+    this.#span?.end(answerFacts(this.#answer, this.#exchange.isGone));
   }
 }

@@ -1,15 +1,15 @@
 /** Runs work on an answer that may be asynchronous. The provider must wait meanwhile. */
 import type { Later } from "../../../core/guardrails/index.ts";
 
-interface DrivingPorts {
+interface AsyncWorkPorts {
   /** Called when some work is done and its result can be sent. */
-  readonly out: () => void;
+  readonly onResult: () => void;
   readonly fail: (error: unknown) => void;
   readonly isOver: () => boolean;
 }
 
-export class DrivenWork {
-  readonly #ports: DrivingPorts;
+export class AsyncWork {
+  readonly #ports: AsyncWorkPorts;
   /** Number of running tasks. */
   #pending = 0;
   /** Whether the client's buffer is full. */
@@ -17,7 +17,7 @@ export class DrivenWork {
   /** Resumes reading from the provider. */
   #resume: (() => void) | undefined;
 
-  constructor(ports: DrivingPorts) {
+  constructor(ports: AsyncWorkPorts) {
     this.#ports = ports;
   }
 
@@ -26,21 +26,21 @@ export class DrivenWork {
   }
 
   /** Called when the client's buffer is full. */
-  full(): void {
+  markFull(): void {
     this.#isFull = true;
   }
 
-  drained(): void {
+  markDrained(): void {
     this.#isFull = false;
     if (this.#pending === 0) this.#resume?.();
   }
 
   /** Runs `work`, sends its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
-  drive(work: () => Later<void>, next?: () => void): boolean {
-    const { out, fail, isOver } = this.#ports;
+  run(work: () => Later<void>, next?: () => void): boolean {
+    const { onResult, fail, isOver } = this.#ports;
     if (isOver()) return true;
     const then = (): void => {
-      out();
+      onResult();
       if (next !== undefined && !isOver()) next();
     };
     let done: Later<void>;

@@ -47,16 +47,18 @@ const FOREIGN_SEALS: readonly Loss[] = [SEALED_THINKING];
 export const NO_THREAD: Loss = { capability: "thread", isHard: false, place: "thread" };
 
 /** Losses that also apply to requests that are not translated. */
-const PASSING: ReadonlySet<Loss> = new Set([UNSIGNED_THINKING, NO_THREAD, SEALED_THINKING]);
+const ALSO_UNTRANSLATED: ReadonlySet<Loss> = new Set([UNSIGNED_THINKING, NO_THREAD, SEALED_THINKING]);
 
-const NOTHING_LOST: readonly Loss[] = [];
+const NO_LOSSES: readonly Loss[] = [];
 
 /**
  * Returns the losses that are removed from the request. Apart from these, an untranslated request is sent unchanged, whatever the
  * channel supports.
  */
-export function leftOut(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
-  return isTranslated || lost.length === 0 ? lost : lost.filter((it) => it.isStripped === true || PASSING.has(it));
+export function removedLosses(lost: readonly Loss[], isTranslated: boolean): readonly Loss[] {
+  return isTranslated || lost.length === 0
+    ? lost
+    : lost.filter((it) => it.isStripped === true || ALSO_UNTRANSLATED.has(it));
 }
 
 /**
@@ -73,43 +75,48 @@ export function chooseChannel(
   const needsHistory = budget !== undefined;
   let best: ChosenChannel | undefined;
   let bestRank = Number.POSITIVE_INFINITY;
-  let lacking: string | undefined;
+  let missingCapability: string | undefined;
   let isThreadLost = false;
   for (const listed of provider.channels) {
     const served = servedBy(listed, target, model);
     if (served === undefined) continue;
     const counterpart = served === "as_it_is" ? undefined : served;
-    const isOther = counterpart !== undefined;
+    const isTranslated = counterpart !== undefined;
     // The model's maker gets untranslated requests unchecked, because it knows which fields the model accepts.
-    const isJudged = isOther || !listed.isOwnSurface || requireCaps.length > 0;
+    const isJudged = isTranslated || !listed.isOwnSurface || requireCaps.length > 0;
     const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
     const missing = requireCaps.length === 0 ? undefined : requireCaps.find((name) => !channel.claims(name));
     if (missing !== undefined) {
-      lacking ??= missing;
+      missingCapability ??= missing;
       continue;
     }
-    if (target.thread === "continue" && (needsHistory || isOther || !channel.claims("thread"))) {
+    if (target.thread === "continue" && (needsHistory || isTranslated || !channel.claims("thread"))) {
       isThreadLost = true;
       continue;
     }
-    const found = lostOn(channel, counterpart, target);
-    const lost = withRequired(strippedOf(provider, found, counterpart, target), requireCaps);
-    const rank = rankOf(channel, { isOther, isSecondChoice: isOther && target.route.form === "responses" }, lost);
+    const found = lossesOn(channel, counterpart, target);
+    const lost = withRequired(withoutStrippedFields(provider, found, counterpart, target), requireCaps);
+    const rank = rankOf(
+      channel,
+      { isOther: isTranslated, isSecondChoice: isTranslated && target.route.form === "responses" },
+      lost,
+    );
     if (rank === 0) return { channel, counterpart, losses: lost };
     if (rank >= bestRank) continue;
     bestRank = rank;
     best = { channel, counterpart, losses: lost };
   }
-  if (best === undefined) throw isThreadLost ? noThread(needsHistory) : noChannel(provider, target, lacking);
+  if (best === undefined)
+    throw isThreadLost ? threadError(needsHistory) : noChannelError(provider, target, missingCapability);
   const isAllowed = ({ capability }: Loss): boolean =>
     provider.onFidelityLoss === "allow" && !requireCaps.includes(capability);
   const refusing = best.losses.filter((loss) => loss.isHard && !isAllowed(loss));
-  if (refusing.length > 0) throw wouldLose(provider, target, best.counterpart, { refusing, required: requireCaps });
+  if (refusing.length > 0) throw fidelityError(provider, target, best.counterpart, { refusing, required: requireCaps });
   return best;
 }
 
 /** Returns the losses of the request without the fields that the operator strips, which must not cause a refusal. */
-function strippedOf(
+function withoutStrippedFields(
   { strippedFields: stripped }: Provider,
   lost: readonly Loss[],
   counterpart: Counterpart | undefined,
@@ -144,23 +151,23 @@ export function servedBy(
   );
 }
 
-function lostOn(channel: UpstreamChannel, counterpart: Counterpart | undefined, target: Target): readonly Loss[] {
+function lossesOn(channel: UpstreamChannel, counterpart: Counterpart | undefined, target: Target): readonly Loss[] {
   const isOther = counterpart !== undefined;
-  const lost = lostOf(channel, counterpart, target);
+  const lost = contentLosses(channel, counterpart, target);
   // A provider without threads would refuse `create` as an unknown field.
   const isLeftOut = !isOther && target.thread === "create" && !channel.claims("thread");
   return isLeftOut ? [...lost.filter(({ capability }) => capability !== "thread"), NO_THREAD] : lost;
 }
 
-function lostOf(
+function contentLosses(
   channel: UpstreamChannel,
   counterpart: Counterpart | undefined,
   { content, plain, dialect }: Target,
 ): readonly Loss[] {
-  if (content === undefined) return NOTHING_LOST;
+  if (content === undefined) return NO_LOSSES;
   // A provider with a native Responses API gets the request unchanged and supports whatever it uses.
   if (counterpart === undefined && content.form === "responses")
-    return mayContainSealed(plain) ? FOREIGN_SEALS : NOTHING_LOST;
+    return mayContainSealed(plain) ? FOREIGN_SEALS : NO_LOSSES;
   const to = counterpart?.form ?? content.form;
   const way = directionOf(content.form, to);
   const isOther = way !== undefined;
@@ -168,7 +175,7 @@ function lostOf(
     return [...losses(content.usesTo(to), way, channel), UNSIGNED_THINKING];
   }
   const { lossEvidence } = channel;
-  if (!isOther && lossEvidence !== undefined && !showsEvidence(plain, lossEvidence)) return NOTHING_LOST;
+  if (!isOther && lossEvidence !== undefined && !showsEvidence(plain, lossEvidence)) return NO_LOSSES;
   return losses(content.usesTo(to), way, channel);
 }
 
@@ -206,7 +213,11 @@ const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: stri
   ["responses_ws", { param: "responses", advice: "use `POST /v1/responses`, or ask for another model" }],
 ]);
 
-function noChannel({ name }: Provider, { route, dialect, model }: Target, lacking: string | undefined): GatewayError {
+function noChannelError(
+  { name }: Provider,
+  { route, dialect, model }: Target,
+  lacking: string | undefined,
+): GatewayError {
   const asked = model === undefined ? "" : ` for ${shownModelName(model)}`;
   const none = `Provider ${name} has no channel${asked} on the ${route.name} route of the ${dialect} dialect`;
   const remedy = model === undefined ? OTHER_DEFAULT : OTHER_MODEL;
@@ -220,7 +231,7 @@ function noChannel({ name }: Provider, { route, dialect, model }: Target, lackin
       );
 }
 
-function wouldLose(
+function fidelityError(
   { name }: Provider,
   { content, route, model = "" }: Target,
   counterpart: Counterpart | undefined,
@@ -242,7 +253,7 @@ function wouldLose(
  * Returns the refusal of a thread. On this code the official SDK sends the whole conversation again, as a new thread or without a
  * thread.
  */
-function noThread(needsHistory: boolean): GatewayError {
+function threadError(needsHistory: boolean): GatewayError {
   const why = needsHistory
     ? "The caller's budget must see the whole conversation"
     : "The provider of this model does not store message threads";

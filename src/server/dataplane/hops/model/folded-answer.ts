@@ -2,15 +2,15 @@
 import { performance } from "node:perf_hooks";
 import { GatewayError } from "../../../../base/index.ts";
 import { AnswerProblem, type FoldedForm, foldAnswer, type Route } from "../../../core/dialects/index.ts";
-import { Gathering, type Holding } from "../../../memory/index.ts";
-import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
+import { BodyBuffer, type RequestMemory } from "../../../memory/index.ts";
+import { type Downstream, headerValue, PassThrough } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
 
 /** Maximum size of a folded stream. No real completion is larger. */
 const MAX_STREAM_BYTES = 32 << 20;
 
 /** Headers that describe the bytes of the stream, and not the whole answer. Source: RFC 9110; RFC 9530; RFC 3230. */
-const OF_THE_STREAM: ReadonlySet<string> = new Set([
+const STREAM_HEADERS: ReadonlySet<string> = new Set([
   ...["content-type", "content-length", "content-digest", "repr-digest", "digest", "content-md5", "etag"],
   "cache-control",
 ]);
@@ -28,27 +28,27 @@ export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefine
 interface FoldingOptions {
   readonly form: FoldedForm;
   /** Memory account of the answer. */
-  readonly holding: Holding;
+  readonly holding: RequestMemory;
   /** Receives the time of waiting for the rest of the answer, in milliseconds, which is not overhead of the gateway. */
-  readonly waited: (ms: number) => void;
+  readonly addWaitMs: (ms: number) => void;
 }
 
-export const folding = (to: Downstream, options: FoldingOptions): Downstream => new FoldedAnswer(to, options);
+export const foldStream = (to: Downstream, options: FoldingOptions): Downstream => new FoldedAnswer(to, options);
 
 interface Head {
   readonly statusText: string;
   readonly headers: readonly string[];
 }
 
-class FoldedAnswer extends Passing {
+class FoldedAnswer extends PassThrough {
   readonly #options: FoldingOptions;
   /** Head of the answer; `undefined` if the answer is not a stream and passes unchanged. */
   #head: Head | undefined;
-  #held: Gathering | undefined;
+  #held: BodyBuffer | undefined;
   #begunAt = 0;
   #isOver = false;
   /** Ends the attempt at the provider as if the client had left. */
-  #leave: (() => void) | undefined;
+  #abortAttempt: (() => void) | undefined;
 
   constructor(to: Downstream, options: FoldingOptions) {
     super(to);
@@ -56,7 +56,7 @@ class FoldedAnswer extends Passing {
   }
 
   override onGone(listener: (() => void) | undefined): void {
-    this.#leave = listener;
+    this.#abortAttempt = listener;
     super.onGone(listener);
   }
 
@@ -66,7 +66,7 @@ class FoldedAnswer extends Passing {
       return;
     }
     this.#head = { statusText, headers };
-    this.#held = new Gathering(this.#options.holding, MAX_STREAM_BYTES, true);
+    this.#held = new BodyBuffer(this.#options.holding, MAX_STREAM_BYTES, true);
     this.#begunAt = performance.now();
   }
 
@@ -78,7 +78,7 @@ class FoldedAnswer extends Passing {
       held.add(chunk);
     } catch (error) {
       this.#fail(error);
-      this.#leave?.();
+      this.#abortAttempt?.();
     }
     return true;
   }
@@ -90,8 +90,8 @@ class FoldedAnswer extends Passing {
       super.end();
       return;
     }
-    const { form, holding, waited } = this.#options;
-    waited(performance.now() - this.#begunAt);
+    const { form, holding, addWaitMs } = this.#options;
+    addWaitMs(performance.now() - this.#begunAt);
     this.#held = undefined;
     try {
       const whole = Buffer.from(foldAnswer(form, held.take().toString("utf8")));
@@ -128,7 +128,7 @@ function headersOf(headers: readonly string[], length: number): string[] {
   const pairs: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string;
-    if (!OF_THE_STREAM.has(lowerCase(name))) pairs.push(name, headers[at + 1] as string);
+    if (!STREAM_HEADERS.has(lowerCase(name))) pairs.push(name, headers[at + 1] as string);
   }
   pairs.push("content-type", "application/json", "content-length", String(length));
   return pairs;

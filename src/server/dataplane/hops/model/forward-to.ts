@@ -4,7 +4,7 @@
  */
 import type { CompletionCallback } from "../../../../base/index.ts";
 import { type Dialect, type Route, responsesFailure, type StreamTranslation } from "../../../core/dialects/index.ts";
-import type { Holding } from "../../../memory/index.ts";
+import type { RequestMemory } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import {
   type Candidate,
@@ -26,12 +26,12 @@ import { responsesForm } from "../../refusal-form.ts";
 import type { ProviderStatistics } from "../../statistics.ts";
 import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
-import type { Admitted, AdmittedList } from "./admit.ts";
-import type { InspectedDownstream, Inspecting } from "./answer-record.ts";
-import { leftOut } from "./choose-channel.ts";
-import { foldedForm, folding } from "./folded-answer.ts";
-import { inspecting } from "./inspect-answer.ts";
-import { advertise, allowedModels, namedAs } from "./models-list.ts";
+import type { AdmittedProvider, AdmittedProviders } from "./admit.ts";
+import type { AnswerInspection, InspectedDownstream } from "./answer-record.ts";
+import { removedLosses } from "./choose-channel.ts";
+import { foldedForm, foldStream } from "./folded-answer.ts";
+import { inspectAnswer } from "./inspect-answer.ts";
+import { allowedModels, mergeModels, withModelId } from "./models-list.ts";
 import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
 import { prepare } from "./prepare.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
@@ -52,32 +52,32 @@ export interface Forwarding {
   /** Entry of the usage ledger; `undefined` if none is kept. */
   readonly use: RequestUse | undefined;
   /** Memory account of the request. */
-  readonly held: Holding;
+  readonly held: RequestMemory;
   /** Caller of the Responses API; `undefined` for other requests. */
   readonly asResponse: ResponseCaller | undefined;
   readonly ports: Ports;
   /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
-  readonly answering?: Inspecting | undefined;
+  readonly answering?: AnswerInspection | undefined;
 }
 
 /**
  * Returns the receiver of a candidate's answer. `remembering` receives the items of the answer as they are sent to the client.
  */
-type Client = (isTranslated: boolean, remembering?: Remembering) => Downstream;
+type CreateReceiver = (isTranslated: boolean, remembering?: Remembering) => Downstream;
 
 /**
- * Forwards the request. `over` is called once: when the answer was delivered and inspected, when the client left, or with the
+ * Forwards the request. `onDone` is called once: when the answer was delivered and inspected, when the client left, or with the
  * refusal.
  */
-export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: CompletionCallback): void {
+export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwarding, onDone: CompletionCallback): void {
   const { exchange, downstream, target, meter, use, ports, answering } = forwarding;
   const { report, upstream } = exchange;
-  let measured: ProviderStatistics | undefined;
+  let statistics: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
   let begunAt = 0;
   /** Whether the answer of the current attempt could not be read. */
   let isUnreadable = false;
-  const fault = (kind: FailureKind, reason: string, status: number | null): void =>
+  const logFault = (kind: FailureKind, reason: string, status: number | null): void =>
     logUpstreamFault(ports.log, {
       upstream: report.labels.provider,
       route: report.labels.route,
@@ -86,10 +86,10 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
       status,
       reason,
     });
-  const unreadable = (reason: string): void => {
+  const onUnreadable = (reason: string): void => {
     isUnreadable = true;
-    fault("invalid", reason, null);
-    measured?.recordFailure({
+    logFault("invalid", reason, null);
+    statistics?.recordFailure({
       kind: "invalid",
       status: null,
       attempt: report.attempts,
@@ -102,11 +102,11 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     });
   };
   const { heartbeatMs = HEARTBEAT_MS } = ports;
-  const client: Client = (isTranslated, remembering) => {
+  const client: CreateReceiver = (isTranslated, remembering) => {
     if (answering === undefined) return isTranslated ? withHeartbeat(downstream, heartbeatMs) : downstream;
     const kept = withHeartbeat(downstream, heartbeatMs);
     const shown = remembering === undefined ? kept : rememberingShown(kept, remembering);
-    inspected = inspecting(shown, exchange, answering);
+    inspected = inspectAnswer(shown, exchange, answering);
     return inspected;
   };
   const options: ForwardOptions = {
@@ -115,43 +115,43 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
     origins: ports.origins,
     requestId: exchange.requestId,
     presenter: ports.presenter,
-    presented: (bears) => {
+    onPresented: (bears) => {
       upstream.containsCredential = bears;
     },
     downstream,
-    attempting: ({ provider, model, channel }, isRetry) => {
+    onAttempt: ({ provider, model, channel }, isRetry) => {
       const { labels } = report;
       begunAt = performance.now();
       isUnreadable = false;
       upstream.displayName = `Provider ${provider.name}`;
-      upstream.onUnreadable = unreadable;
-      use?.asked(provider.name, model);
+      upstream.onUnreadable = onUnreadable;
+      use?.recordAttempt(provider.name, model);
       // This also counts the usage of the previous attempt, which belongs to its own provider.
-      meter?.attempting(provider, model, channel.dialect);
-      measured = ports.statistics?.of(provider.name, labels.model);
-      measured?.beginAttempt(isRetry);
+      meter?.beginAttempt(provider, model, channel.dialect);
+      statistics = ports.statistics?.of(provider.name, labels.model);
+      statistics?.beginAttempt(isRetry);
       if (isRetry) ports.metrics.countRetry(provider.name);
       else if (labels.provider !== provider.name) {
         ports.metrics.countFailover(labels.provider, provider.name);
         ports.statistics?.of(labels.provider)?.countFailoverOut();
-        measured?.countFailoverIn();
+        statistics?.countFailoverIn();
         report.labels = ports.metrics.labels(labels.route, provider.name, labels.model, provider.maker);
       }
       report.attempts++;
     },
-    answered: (ms) => measured?.recordAnswer(ms),
-    decoding: () => {
+    onAnswer: (ms) => statistics?.recordAnswer(ms),
+    onDecoding: () => {
       if (inspected !== undefined) inspected.isDecoded = true;
     },
-    attempted: (provider, outcome) => {
+    onAttemptEnd: (provider, outcome) => {
       const { status, next, reason } = outcome;
       const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
       const seconds = (performance.now() - begunAt) / 1_000;
       ports.metrics.countAttempt(provider.name, result);
       ports.metrics.conventions.recordAttempt(report.labels, seconds, attemptErrorOf(result, status));
-      if (reason !== "" && isFailure(result)) fault(result, reason, status);
+      if (reason !== "" && isFailure(result)) logFault(result, reason, status);
       if (isFailure(outcome.result)) {
-        measured?.recordFailure({
+        statistics?.recordFailure({
           kind: outcome.result,
           status,
           attempt: report.attempts,
@@ -162,30 +162,30 @@ export function forwardTo(admitted: AdmittedList, forwarding: Forwarding, over: 
           reason,
         });
       }
-      measured?.endAttempt();
-      meter?.attempted(outcome.result, outcome);
+      statistics?.endAttempt();
+      meter?.endAttempt(outcome.result, outcome);
     },
-    waited: (ms) => exchange.addWaitMs(ms),
+    onWait: (ms) => exchange.addWaitMs(ms),
     holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
     passesRedirects: ports.governing === undefined && answering === undefined,
     tracer: tracedAttempts({ report, target }, meter),
   };
   forward(options, (error) => {
     // The provider may have finished before the inspection has.
-    const judged = error === undefined ? inspected?.over() : undefined;
-    if (judged === undefined) over(error);
-    else judged.then(() => over(), over);
+    const judged = error === undefined ? inspected?.whenFinished() : undefined;
+    if (judged === undefined) onDone(error);
+    else judged.then(() => onDone(), onDone);
   });
 }
 
 /** Lets a failing stream end with frames that continue those already sent. Only used if guardrails hold nothing back. */
-const endsAs =
+const continueFailedStream =
   (exchange: Exchange, dialect: Dialect) =>
   (stream: StreamTranslation): void => {
     exchange.form = responsesForm(dialect, (failure) => stream.endWithFailure?.(failure) ?? responsesFailure(failure));
   };
 
-function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Client): Candidates {
+function candidatesOf(admitted: AdmittedProviders, forwarding: Forwarding, client: CreateReceiver): Candidates {
   return {
     at(position) {
       const one = admitted.at(position);
@@ -201,22 +201,27 @@ function candidatesOf(admitted: AdmittedList, forwarding: Forwarding, client: Cl
  * Returns the method of the upstream request. HEAD of a models route becomes GET, because the answer's length is only known after
  * it was read and some providers do not support HEAD there.
  */
-const askedOf = ({ name }: Route, method: string): string =>
+const upstreamMethod = ({ name }: Route, method: string): string =>
   method === "HEAD" && (name === "models" || name === "model") ? "GET" : method;
 
 /**
  * Returns whether an answer of the route may report an error inside a success status. This applies to answers that a model
  * generates and to models lists; files, stored objects and unknown paths may contain error objects of their own.
  */
-const maybeError = ({ usage, form, modelRequired, name }: Route): boolean =>
+const mayReportError = ({ usage, form, modelRequired, name }: Route): boolean =>
   name === "models" || (name !== "compat_other" && (usage !== "none" || form !== undefined || modelRequired));
 
 /** Returns whether the gateway governs the request or pays for it. Answers of other requests pass byte for byte. */
-const isOurs = ({ channel }: Admitted, { ports, answering, meter }: Forwarding): boolean =>
+const isGovernedOrPaid = ({ channel }: AdmittedProvider, { ports, answering, meter }: Forwarding): boolean =>
   ports.governing !== undefined || answering !== undefined || meter !== undefined || channel.credential !== undefined;
 
-/** Builds a candidate. `mayMove`: another attempt may follow. */
-function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client, mayMove: boolean): Candidate {
+/** Builds a candidate. `mayBeRepeated`: another attempt may follow. */
+function candidateFor(
+  admitted: AdmittedProvider,
+  forwarding: Forwarding,
+  client: CreateReceiver,
+  mayBeRepeated: boolean,
+): Candidate {
   const { exchange, target, snapshot, effective, meter, held, asResponse, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
@@ -228,7 +233,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const { listed } = snapshot;
       const { dialect, route, streams } = target;
       const { provider, losses, translated } = admitted;
-      const asked = { method: askedOf(route, method), rawHeaders, connection: headers.connection };
+      const asked = { method: upstreamMethod(route, method), rawHeaders, connection: headers.connection };
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
       const to = client(translated !== undefined, remembering);
       const allows =
@@ -236,18 +241,18 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
       const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
       const extend = isList
-        ? (body: Buffer) => advertise(body, dialect, { listed, allows })
+        ? (body: Buffer) => mergeModels(body, dialect, { listed, allows })
         : alias === undefined
           ? undefined
-          : (body: Buffer) => namedAs(alias, body);
-      exchange.upstream.fidelityLosses = leftOut(losses, translated !== undefined);
+          : (body: Buffer) => withModelId(alias, body);
+      exchange.upstream.fidelityLosses = removedLosses(losses, translated !== undefined);
       for (const { capability } of losses) ports.metrics.countFidelityLoss(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
         const { reading } = translated;
         const waited = (ms: number): void => exchange.addWaitMs(ms);
         const { holding } = exchange;
-        const began = asResponse && answering === undefined ? endsAs(exchange, dialect) : undefined;
+        const began = asResponse && answering === undefined ? continueFailedStream(exchange, dialect) : undefined;
         const options = {
           dialect,
           reading,
@@ -273,9 +278,9 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
         };
       }
       // Answers are only parsed if something depends on their content.
-      const mapsErrors = isOurs(admitted, forwarding);
-      const checksForError = (meter !== undefined || mayMove || mapsErrors) && maybeError(route);
-      const reads = isList || meter !== undefined || (mayMove && checksForError);
+      const mapsErrors = isGovernedOrPaid(admitted, forwarding);
+      const checksForError = (meter !== undefined || mayBeRepeated || mapsErrors) && mayReportError(route);
+      const reads = isList || meter !== undefined || (mayBeRepeated && checksForError);
       const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) held.hold(body.length);
@@ -284,7 +289,7 @@ function candidateFor(admitted: Admitted, forwarding: Forwarding, client: Client
       const form = mapsErrors ? foldedForm(route) : undefined;
       const { holding } = exchange;
       const waited = (ms: number): void => exchange.addWaitMs(ms);
-      const kept = form === undefined || streams ? to : folding(to, { form, holding, waited });
+      const kept = form === undefined || streams ? to : foldStream(to, { form, holding, addWaitMs: waited });
       return {
         request: prepared.request,
         downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, holding }), admitted, {

@@ -25,10 +25,14 @@ export interface RouteCaller {
 const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not inspected" } as const;
 
 /**
- * Checks whether the caller may use the route. `beside`: result of `namedBeside`. Throws `policy_denied`, `model_not_allowed` or
+ * Checks whether the caller may use the route. `otherModels`: result of `otherModelNames`. Throws `policy_denied`, `model_not_allowed` or
  * `invalid_request`.
  */
-export function guardRoute(target: Target, beside: readonly string[], { effective, isInspected }: RouteCaller): void {
+export function guardRoute(
+  target: Target,
+  otherModels: readonly string[],
+  { effective, isInspected }: RouteCaller,
+): void {
   const { route, model, plain, isUnread } = target;
   const { isRestricted, profile, governance } = effective;
   const { allows, policy, budget } = profile;
@@ -39,8 +43,8 @@ export function guardRoute(target: Target, beside: readonly string[], { effectiv
     );
   }
   if (isRestricted) {
-    if (route.guard === "grants_credential") throw walkedAround(route, "issues a credential of the provider");
-    if (route.guard === "hides_models" || isForBatch(target)) throw walkedAround(route, "hides which models it uses");
+    if (route.guard === "grants_credential") throw bypassError(route, "issues a credential of the provider");
+    if (route.guard === "hides_models" || isForBatch(target)) throw bypassError(route, "hides which models it uses");
   }
   if (isInspected && (route.hidesTexts || isForBatch(target))) {
     throw new GatewayError("policy_denied", `Guardrails apply to this caller, and ${uninspectedReason(route)}`, {
@@ -56,10 +60,10 @@ export function guardRoute(target: Target, beside: readonly string[], { effectiv
     throw new GatewayError("invalid_request", UNREAD);
   }
   if (allows === undefined) return;
-  const unlisted = beside.find((named) => !allows(named));
-  if (unlisted !== undefined) throw notListed(unlisted);
+  const unlisted = otherModels.find((named) => !allows(named));
+  if (unlisted !== undefined) throw modelNotAllowed(unlisted);
   if (model !== undefined) {
-    if (!allows(model)) throw notListed(model);
+    if (!allows(model)) throw modelNotAllowed(model);
   } else if (route.model !== "none" && plain.length > 0) {
     throw new GatewayError("model_not_allowed", UNNAMED, { param: "model" });
   }
@@ -82,11 +86,11 @@ const UNREAD =
   "The body is neither JSON nor the form that its Content-Type names, so the caller's limits cannot be checked. Send valid JSON or a valid form.";
 const UNNAMED = "The request names no model, and the caller's profile allows only certain models.";
 
-function notListed(model: string): GatewayError {
+function modelNotAllowed(model: string): GatewayError {
   const message = `The model ${shownModelName(model)} is not among those that the caller's profile allows.`;
   return new GatewayError("model_not_allowed", message, { param: "model" });
 }
 
-function walkedAround({ name }: Route, why: string): GatewayError {
+function bypassError({ name }: Route, why: string): GatewayError {
   return new GatewayError("policy_denied", `The ${name} route ${why}, which the caller's profile does not allow.`);
 }

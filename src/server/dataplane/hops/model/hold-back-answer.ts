@@ -3,7 +3,7 @@
  * as for a slow client.
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
-import { Gathering } from "../../../memory/index.ts";
+import { BodyBuffer } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 
@@ -20,14 +20,14 @@ type Client = Downstream & Pick<Exchange, "abortWithError" | "holding">;
  * Runs `forward` in parallel with `verdict` and waits for both. Rejects as `forward` does, after the verdict. If the verdict is
  * an error, it becomes the answer and the call of the upstream ends.
  */
-export async function whileJudged(
+export async function forwardDuringVerdict(
   client: Client,
   verdict: Promise<GatewayError | undefined>,
   forward: (downstream: Downstream) => Promise<void>,
 ): Promise<void> {
-  const answer = new Awaiting(client);
+  const answer = new HeldBackAnswer(client);
   const judged = verdict.then((error) => {
-    if (error === undefined) answer.pass();
+    if (error === undefined) answer.release();
     else client.abortWithError(error);
   });
   const [forwarded] = await Promise.allSettled([
@@ -37,9 +37,9 @@ export async function whileJudged(
   if (forwarded.status === "rejected") throw forwarded.reason;
 }
 
-class Awaiting implements Downstream {
+class HeldBackAnswer implements Downstream {
   readonly #to: Client;
-  readonly #held: Gathering;
+  readonly #held: BodyBuffer;
   #start: (() => void) | undefined;
   #end: (() => void) | undefined;
   #drain: (() => void) | undefined;
@@ -48,7 +48,7 @@ class Awaiting implements Downstream {
 
   constructor(to: Client) {
     this.#to = to;
-    this.#held = new Gathering(to.holding, MAX_HELD_BYTES, true);
+    this.#held = new BodyBuffer(to.holding, MAX_HELD_BYTES, true);
   }
 
   get isGone(): boolean {
@@ -91,20 +91,20 @@ class Awaiting implements Downstream {
   }
 
   end(): void {
-    this.#endBy(() => this.#to.end());
+    this.#endWith(() => this.#to.end());
   }
 
   breakOff(cause: Error): void {
-    this.#endBy(() => this.#to.breakOff(cause));
+    this.#endWith(() => this.#to.breakOff(cause));
   }
 
-  #endBy(end: () => void): void {
+  #endWith(end: () => void): void {
     if (this.#isPassing) end();
     else this.#end = end;
   }
 
   /** Releases the buffered answer to the client; from then on chunks pass directly. */
-  pass(): void {
+  release(): void {
     this.#isPassing = true;
     if (this.isGone) return;
     try {

@@ -7,29 +7,29 @@
 import { GatewayError } from "../../../../base/index.ts";
 import {
   AnswerEvents,
+  type BodyChange,
   type BodyKind,
-  judgedWhole,
+  HEARTBEAT_COMMENT,
+  type InspectedBody,
+  inspectWhole,
   kindOf,
-  type MadeAnswer,
-  type Mending,
   mediaOf,
-  SIGN_OF_LIFE,
   typeOf,
   UnreadableAnswer,
 } from "../../../answers/index.ts";
 import { after, JudgedAnswer } from "../../../core/guardrails/index.ts";
-import { Gathering, readingBytes } from "../../../memory/index.ts";
+import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { AnswerHead } from "./answer-head.ts";
-import { AnswerRecord, type InspectedDownstream, type Inspecting } from "./answer-record.ts";
-import { DrivenWork } from "./async-work.ts";
+import { type AnswerInspection, AnswerRecord, type InspectedDownstream } from "./answer-record.ts";
+import { AsyncWork } from "./async-work.ts";
 import { decodedAnswer, MAX_ENCODED_BYTES } from "./decoded-answer.ts";
 
 const NO_BYTES = Buffer.alloc(0);
-const OVER = new GatewayError("invalid_request", "The answer has ended.");
+const ANSWER_ENDED = new GatewayError("invalid_request", "The answer has ended.");
 
-export function inspecting(to: Downstream, exchange: Exchange, options: Inspecting): InspectedDownstream {
+export function inspectAnswer(to: Downstream, exchange: Exchange, options: AnswerInspection): InspectedDownstream {
   return new InspectedAnswer(to, exchange, options);
 }
 
@@ -39,34 +39,34 @@ type Mode = "head" | "encoded" | BodyKind | "passing" | "over";
 class InspectedAnswer implements InspectedDownstream {
   readonly #to: Downstream;
   readonly #exchange: Exchange;
-  readonly #options: Inspecting;
+  readonly #options: AnswerInspection;
   readonly #leaving = new AbortController();
   readonly #answer: JudgedAnswer;
-  readonly #work = new DrivenWork({
-    out: () => this.#outSoon(),
+  readonly #work = new AsyncWork({
+    onResult: () => this.#flushSoon(),
     fail: (error) => this.#fail(error),
     isOver: () => this.#isOver(),
   });
   #mode: Mode = "head";
   /** Head of the answer; `undefined` until the provider answers. */
-  #start: AnswerHead | undefined;
+  #answerHead: AnswerHead | undefined;
   /** First bytes of a body whose kind is not known yet. */
-  #head: Buffer = NO_BYTES;
-  #held: Gathering | undefined;
+  #firstBytes: Buffer = NO_BYTES;
+  #body: BodyBuffer | undefined;
   isDecoded = false;
   /** Inspected events; `undefined` unless the answer is a stream. */
   #events: AnswerEvents | undefined;
   /** Accounted bytes of the stream, including the incomplete event. */
   #heldBytes = 0;
   /** Answer to send after a whole body was inspected. */
-  #made: MadeAnswer | undefined;
+  #inspectedBody: InspectedBody | undefined;
   #record: AnswerRecord | undefined;
   /** Whether the provider has sent everything. */
   #isEnded = false;
-  #leave: (() => void) | undefined;
-  #whenOver: (() => void) | undefined;
+  #abortAttempt: (() => void) | undefined;
+  #onFinished: (() => void) | undefined;
 
-  constructor(to: Downstream, exchange: Exchange, options: Inspecting) {
+  constructor(to: Downstream, exchange: Exchange, options: AnswerInspection) {
     this.#to = to;
     this.#exchange = exchange;
     this.#options = options;
@@ -77,26 +77,26 @@ class InspectedAnswer implements InspectedDownstream {
     return this.#to.isGone;
   }
 
-  over(): Promise<void> | undefined {
-    if (this.#mode === "over" || this.#start === undefined) return undefined;
+  whenFinished(): Promise<void> | undefined {
+    if (this.#mode === "over" || this.#answerHead === undefined) return undefined;
     return new Promise((resolve) => {
-      this.#whenOver = resolve;
+      this.#onFinished = resolve;
     });
   }
 
   onGone(listener: (() => void) | undefined): void {
-    this.#leave = listener;
-    this.#to.onGone(listener === undefined && this.#mode === "over" ? undefined : () => this.#left());
+    this.#abortAttempt = listener;
+    this.#to.onGone(listener === undefined && this.#mode === "over" ? undefined : () => this.#onClientGone());
   }
 
   onDrain(listener: () => void): void {
     this.#work.onResume(listener);
-    this.#to.onDrain(() => this.#work.drained());
+    this.#to.onDrain(() => this.#work.markDrained());
   }
 
   start(status: number, statusText: string, headers: readonly string[]): void {
     const start = new AnswerHead(this.#to, this.#exchange, status, statusText, headers);
-    this.#start = start;
+    this.#answerHead = start;
     if (start.isBodiless) {
       this.#pass();
       return;
@@ -113,12 +113,12 @@ class InspectedAnswer implements InspectedDownstream {
       case "over":
         return true;
       case "head":
-        return this.#look(chunk, false);
+        return this.#detectKind(chunk, false);
       case "unreadable":
         this.#fail(new UnreadableAnswer("its alphabet is not supported"));
         return true;
       case "events":
-        return this.#work.drive(() => this.#events?.push(chunk));
+        return this.#work.run(() => this.#events?.push(chunk));
       default:
         return this.#hold(chunk);
     }
@@ -134,17 +134,17 @@ class InspectedAnswer implements InspectedDownstream {
       case "over":
         return;
       case "head":
-        if (this.#head.length === 0) {
+        if (this.#firstBytes.length === 0) {
           this.#pass();
-          this.#endAs(NO_BYTES);
+          this.#sendBody(NO_BYTES);
           return;
         }
-        this.#look(NO_BYTES, true);
+        this.#detectKind(NO_BYTES, true);
         if (this.#mode !== "head") this.end();
         return;
       case "encoded":
-        this.#start?.waited();
-        this.#work.drive(() => this.#decode(this.#held?.take() ?? NO_BYTES));
+        this.#answerHead?.addWait();
+        this.#work.run(() => this.#decode(this.#body?.take() ?? NO_BYTES));
         return;
       case "events":
         this.#endEvents(undefined);
@@ -153,8 +153,8 @@ class InspectedAnswer implements InspectedDownstream {
         this.write(NO_BYTES);
         return;
       default:
-        this.#start?.waited();
-        this.#endWhole(this.#held?.take() ?? NO_BYTES);
+        this.#answerHead?.addWait();
+        this.#endWhole(this.#body?.take() ?? NO_BYTES);
     }
   }
 
@@ -171,16 +171,16 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   /** Determines the kind of a body from its first bytes, once it is decoded. */
-  #look(chunk: Buffer, isAll: boolean): boolean {
-    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
-    const kind = kindOf(this.#type(), this.#head, isAll);
+  #detectKind(chunk: Buffer, isAll: boolean): boolean {
+    this.#firstBytes = this.#firstBytes.length === 0 ? chunk : Buffer.concat([this.#firstBytes, chunk]);
+    const kind = kindOf(this.#type(), this.#firstBytes, isAll);
     if (kind === undefined) return true;
-    const head = this.#head;
-    this.#head = NO_BYTES;
+    const head = this.#firstBytes;
+    this.#firstBytes = NO_BYTES;
     this.#mode = kind;
     if (kind === "media") {
       this.#options.sinks.metrics.uninspected(mediaOf(this.#type()));
-      this.#start?.waited();
+      this.#answerHead?.addWait();
       this.#pass();
     }
     if (kind === "events") this.#openEvents();
@@ -188,17 +188,17 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #openEvents(): void {
-    this.#start?.waited();
+    this.#answerHead?.addWait();
     const { target, sinks } = this.#options;
     this.#events = new AnswerEvents(this.#answer, target, sinks.metrics, {
-      woke: () => this.#out(),
+      woke: () => this.#flush(),
       failed: (error) => this.#fail(error),
-      silent: () => this.#stayAlive(),
+      onSilence: () => this.#stayAlive(),
     });
   }
 
   #endEvents(cause: Error | undefined): void {
-    this.#work.drive(
+    this.#work.run(
       () => this.#events?.end(),
       () => {
         const error = this.#record?.settle();
@@ -206,7 +206,7 @@ class InspectedAnswer implements InspectedDownstream {
           this.#refuse(error);
           return;
         }
-        if (cause === undefined) this.#open({ isStream: true });
+        if (cause === undefined) this.#sendHead({ isStream: true });
         if (this.#isOver()) return;
         this.#finish();
         cause === undefined ? this.#to.end() : this.#to.breakOff(cause);
@@ -218,15 +218,15 @@ class InspectedAnswer implements InspectedDownstream {
     const { answers } = this.#options.guard;
     const isHeld = this.#mode === "encoded" || (this.isDecoded && answers.onOversize !== "deny");
     const most = isHeld ? MAX_ENCODED_BYTES : answers.maxBodyBytes;
-    this.#held ??= new Gathering(this.#exchange.holding, most, true);
-    const held = this.#held;
+    this.#body ??= new BodyBuffer(this.#exchange.holding, most, true);
+    const held = this.#body;
     if (held.bytes + chunk.length <= most) {
       this.#orRefuse(() => held.add(chunk));
     } else if (isHeld) {
       this.#fail(new UnreadableAnswer("it is encoded, and too long"));
     } else {
       const all = held.take();
-      if (!this.#oversize()) return true;
+      if (!this.#handleOversize()) return true;
       if (all.length > 0) this.#to.write(all);
       return this.#to.write(chunk);
     }
@@ -234,23 +234,23 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   /** Handles a body above the inspection limit. Returns false if it is refused. */
-  #oversize(): boolean {
+  #handleOversize(): boolean {
     const { guard, sinks } = this.#options;
     sinks.metrics.oversize();
     if (guard.answers.onOversize === "deny") {
       this.#answer.refuseOversize();
-      this.#out();
+      this.#flush();
       return false;
     }
-    this.#start?.waited();
+    this.#answerHead?.addWait();
     this.#pass();
     return true;
   }
 
   async #decode(body: Buffer): Promise<void> {
-    const plain = await decodedAnswer(body, this.#start?.encoding ?? "", this.#exchange.holding);
+    const plain = await decodedAnswer(body, this.#answerHead?.encoding ?? "", this.#exchange.holding);
     if (this.#isOver()) return;
-    this.#start?.decoded(plain.length);
+    this.#answerHead?.setDecodedLength(plain.length);
     this.#mode = "head";
     this.write(plain);
     if (!this.#isOver()) this.end(); // `write` has set the mode for which the answer is ended here
@@ -258,16 +258,16 @@ class InspectedAnswer implements InspectedDownstream {
 
   #endWhole(body: Buffer): void {
     if (body.length > this.#options.guard.answers.maxBodyBytes) {
-      if (this.#oversize()) this.#endAs(body);
+      if (this.#handleOversize()) this.#sendBody(body);
       return;
     }
-    const reading = readingBytes(body);
+    const reading = estimateParsingBytes(body);
     if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
     const { target, sinks } = this.#options;
-    this.#work.drive(
+    this.#work.run(
       () =>
-        after(judgedWhole(body, this.#type(), this.#answer, target, sinks.metrics), (made) => {
-          this.#made = made;
+        after(inspectWhole(body, this.#type(), this.#answer, target, sinks.metrics), (made) => {
+          this.#inspectedBody = made;
         }),
       () => this.#sendWhole(reading),
     );
@@ -277,14 +277,14 @@ class InspectedAnswer implements InspectedDownstream {
     this.#exchange.holding.release(reading);
     const error = this.#record?.settle();
     if (error !== undefined) this.#refuse(error);
-    const made = this.#made;
+    const made = this.#inspectedBody;
     if (made === undefined || this.#isOver()) return;
-    const { body, mending } = made;
-    this.#open(mending);
-    this.#endAs(body);
+    const { body, change } = made;
+    this.#sendHead(change);
+    this.#sendBody(body);
   }
 
-  #endAs(body: Buffer): void {
+  #sendBody(body: Buffer): void {
     if (this.#isOver()) return;
     this.#finish();
     if (body.length > 0) this.#to.write(body);
@@ -295,26 +295,26 @@ class InspectedAnswer implements InspectedDownstream {
   #pass(): void {
     this.#record?.settle();
     this.#mode = "passing";
-    this.#open({});
+    this.#sendHead({});
   }
 
   /** Sends the events of one read only after all are inspected, because an error status is clearer than an error event. */
-  #outSoon(): void {
-    if (this.#events === undefined || this.#isEnded || this.#start?.isSent === true) this.#out();
-    else queueMicrotask(() => this.#out());
+  #flushSoon(): void {
+    if (this.#events === undefined || this.#isEnded || this.#answerHead?.isSent === true) this.#flush();
+    else queueMicrotask(() => this.#flush());
   }
 
   /** Sends the released bytes, or refuses the answer. */
-  #out(): void {
+  #flush(): void {
     if (this.#isOver()) return;
     const events = this.#events;
     const frames = events?.take();
     // Nothing has been sent yet, and an error status is clearer than an error event.
-    const isLate = this.#answer.isRefused && this.#start?.isSent !== true;
+    const isLate = this.#answer.isRefused && this.#answerHead?.isSent !== true;
     if (frames !== undefined && !isLate) {
-      this.#open({ isStream: true });
+      this.#sendHead({ isStream: true });
       if (this.#isOver()) return;
-      if (!this.#to.write(frames)) this.#work.full();
+      if (!this.#to.write(frames)) this.#work.markFull();
     }
     if (this.#answer.isRefused) {
       const error = this.#record?.settle();
@@ -327,11 +327,11 @@ class InspectedAnswer implements InspectedDownstream {
     this.#orRefuse(() => this.#exchange.holding.change(more));
   }
 
-  #open(mending: Mending): void {
-    if (this.#start === undefined || this.#start.isSent || this.#isOver()) return;
-    this.#record?.tellHeaders();
+  #sendHead(mending: BodyChange): void {
+    if (this.#answerHead === undefined || this.#answerHead.isSent || this.#isOver()) return;
+    this.#record?.addGuardrailHeaders();
     try {
-      this.#start.send(mending);
+      this.#answerHead.send(mending);
     } catch (error) {
       // Headers that cannot be written make the answer invalid; callers at this stage do not expect an exception.
       this.#fail(error);
@@ -340,8 +340,8 @@ class InspectedAnswer implements InspectedDownstream {
 
   /** Sends the head after a long silence, and a heartbeat if the stream is buffered. */
   #stayAlive(): void {
-    this.#open({ isStream: true });
-    if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(SIGN_OF_LIFE);
+    this.#sendHead({ isStream: true });
+    if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(HEARTBEAT_COMMENT);
   }
 
   #refuse(error: GatewayError): void {
@@ -359,7 +359,7 @@ class InspectedAnswer implements InspectedDownstream {
       this.#finish();
       this.#to.breakOff(error instanceof Error ? error : new Error(String(error)));
     }
-    if (!this.#isEnded) this.#leave?.();
+    if (!this.#isEnded) this.#abortAttempt?.();
   }
 
   /** Runs `hold`. Returns false if the memory budget is exhausted and the answer was refused. */
@@ -374,25 +374,25 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #type(): AnswerHead["type"] {
-    return this.#start?.type ?? typeOf("");
+    return this.#answerHead?.type ?? typeOf("");
   }
 
   #isOver(): boolean {
     return this.#mode === "over";
   }
 
-  #left(): void {
+  #onClientGone(): void {
     if (!this.#isOver()) this.#record?.settle();
     this.#finish();
-    this.#leave?.();
+    this.#abortAttempt?.();
   }
 
   #finish(): void {
     this.#mode = "over";
     this.#events?.close();
-    this.#held?.clear();
-    this.#head = NO_BYTES;
-    this.#leaving.abort(OVER);
-    this.#whenOver?.();
+    this.#body?.clear();
+    this.#firstBytes = NO_BYTES;
+    this.#leaving.abort(ANSWER_ENDED);
+    this.#onFinished?.();
   }
 }

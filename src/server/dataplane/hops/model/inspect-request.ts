@@ -14,18 +14,18 @@ import {
   type Segment,
   segmentOf,
 } from "../../../core/guardrails/index.ts";
-import { type Holding, readingBytes } from "../../../memory/index.ts";
+import { estimateParsingBytes, type RequestMemory } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { inspectSegments, type ParallelVerdict } from "../../governance/inspect-segments.ts";
-import { address, type Target } from "./resolve-target.ts";
+import { resolveTarget, type Target } from "./resolve-target.ts";
 
-interface Inspecting {
+interface InspectRequestOptions {
   readonly snapshot: Snapshot;
   readonly exchange: Exchange;
   readonly effective: EffectiveProfile;
-  readonly held: Holding;
+  readonly held: RequestMemory;
   readonly sinks: GuardrailSinks;
 }
 
@@ -46,12 +46,12 @@ const NO_SEGMENTS: readonly Segment[] = [];
 export async function inspectRequest(
   guard: Guard,
   target: Target,
-  { snapshot, exchange, effective, held, sinks }: Inspecting,
+  { snapshot, exchange, effective, held, sinks }: InspectRequestOptions,
 ): Promise<InspectedRequest> {
   const { plain } = target;
   // Most of a form is files, which are inspected in place.
   const isForm = /^\s*multipart\//i.test(target.contentType);
-  const reading = guard.inspectsBody && !isForm ? readingBytes(plain) : 0;
+  const reading = guard.inspectsBody && !isForm ? estimateParsingBytes(plain) : 0;
   held.hold(reading);
   const texts = guard.inspectsBody ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
@@ -83,7 +83,7 @@ export async function inspectRequest(
     held.hold(body.length);
     const { contentType } = target;
     // Positions in the rewritten body differ, so the target is determined again.
-    const rewritten = address(snapshot, target, { contentType, original: body, plain: body, held });
+    const rewritten = resolveTarget(snapshot, target, { contentType, original: body, plain: body, held });
     return { ...rewritten, isRewritten: true };
   }
 }

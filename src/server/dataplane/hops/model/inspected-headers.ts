@@ -1,8 +1,8 @@
 /** Adapts the headers of an answer whose body was inspected. */
-import { HEADERS_OF_THE_BODY, inUtf8, type Mending } from "../../../answers/index.ts";
+import { BODY_DIGEST_HEADERS, type BodyChange, withUtf8Charset } from "../../../answers/index.ts";
 import { lowerCase } from "../../headers.ts";
 
-export function headersOf(headers: readonly string[], mending: Mending): readonly string[] {
+export function headersOf(headers: readonly string[], mending: BodyChange): readonly string[] {
   const { isStream = false, isRewritten = false, isDecoded = false, isTranscoded = false, length } = mending;
   if (!isStream && !isRewritten && !isDecoded) return headers;
   const kept: string[] = [];
@@ -14,10 +14,10 @@ export function headersOf(headers: readonly string[], mending: Mending): readonl
       if (!isStream) kept.push(name, String(length));
     } else if (isDecoded && lower === "content-encoding") {
       // This header is dropped, because the body was decoded.
-    } else if (HEADERS_OF_THE_BODY.has(lower)) {
+    } else if (BODY_DIGEST_HEADERS.has(lower)) {
       // This header is dropped, because it describes the original bytes.
     } else if (isTranscoded && lower === "content-type") {
-      kept.push(name, inUtf8(value));
+      kept.push(name, withUtf8Charset(value));
     } else kept.push(name, value);
   }
   return kept;

@@ -10,7 +10,7 @@ import { type Member, memberValue, scanObject } from "../../../core/dialects/ind
  * session, and within that the transcription of the caller's speech in the older and newer form of a session.
  */
 const NAME = "model";
-const HOLDERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
+const CONTAINERS = ["response", "session", "input_audio_transcription", "audio", "input", "transcription"];
 const MAX_LEVELS = 5;
 
 /** Matches the member's name, case-insensitively because some JSON parsers ignore case. */
@@ -25,7 +25,7 @@ export type ModelGate = (message: Buffer, isBinary: boolean) => boolean;
 /** Returns a gate that tells whether a message may pass. A message that different parsers may read differently may not. */
 export function modelGate(allows: (model: string) => boolean): ModelGate {
   const mayName = (bytes: Buffer, level: number): boolean => {
-    const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...HOLDERS] : [NAME], true);
+    const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...CONTAINERS] : [NAME], true);
     if (scan.kind === "problem") return false;
     const [model, ...holders] = scan.members;
     if (model !== undefined && !isAllowed(bytes, model, allows)) return false;

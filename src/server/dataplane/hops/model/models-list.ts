@@ -9,7 +9,7 @@ import type { Snapshot } from "../../../snapshot/index.ts";
 import type { Provider } from "../../../upstream/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { Suspensions } from "../../ports.ts";
-import type { Place } from "./resolve-target.ts";
+import type { RouteMatch } from "./resolve-target.ts";
 
 interface ListedModel {
   readonly id: string;
@@ -54,19 +54,23 @@ export function allowedModels(
 }
 
 /** Returns the list or the model as JSON text; `undefined` if a provider is called for it. */
-export function ownAnswer(
+export function localModelsAnswer(
   snapshot: Snapshot,
   method: string | undefined,
-  place: Place,
+  place: RouteMatch,
   allows: () => ListChange["allows"],
 ): string | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;
-  if (place.route.name === "models") return ownList(snapshot, place, allows);
-  return place.route.name === "model" ? ownModel(snapshot, place, allows) : undefined;
+  if (place.route.name === "models") return localList(snapshot, place, allows);
+  return place.route.name === "model" ? localModel(snapshot, place, allows) : undefined;
 }
 
-function ownList({ defaultProvider, listed }: Snapshot, { dialect, query }: Place, allows: () => ListChange["allows"]) {
-  if (tellsModels(defaultProvider)) return undefined;
+function localList(
+  { defaultProvider, listed }: Snapshot,
+  { dialect, query }: RouteMatch,
+  allows: () => ListChange["allows"],
+) {
+  if (listsModels(defaultProvider)) return undefined;
   const may = allows();
   const data = listed.filter(({ id }) => may?.(id) !== false).map((it) => describe(it, "compat"));
   const body = JSON.stringify({ object: "list", data });
@@ -74,20 +78,20 @@ function ownList({ defaultProvider, listed }: Snapshot, { dialect, query }: Plac
 }
 
 /** Returns one model. A model that the caller may not use is handled like other requests, whose refusal gives the reason. */
-function ownModel({ route, listed }: Snapshot, { dialect, path }: Place, allows: () => ListChange["allows"]) {
+function localModel({ route, listed }: Snapshot, { dialect, path }: RouteMatch, allows: () => ListChange["allows"]) {
   const model = listed.find(({ id }) => path === MODELS_PATH + id || path === MODELS_PATH + encodeURIComponent(id));
-  if (model === undefined || tellsModels(route(model.id)?.provider)) return undefined;
+  if (model === undefined || listsModels(route(model.id)?.provider)) return undefined;
   return allows()?.(model.id) === false ? undefined : JSON.stringify(describe(model, dialect));
 }
 
-const tellsModels = (provider: Provider | undefined): boolean =>
+const listsModels = (provider: Provider | undefined): boolean =>
   provider?.channels.some(({ claims }) => claims("models")) === true;
 
 /**
  * Adds the gateway's models to the last page of a list, and removes models that are not allowed. Returns the same buffer if
  * nothing changes or the body is not a list.
  */
-export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows }: ListChange): Buffer {
+export function mergeModels(body: Buffer, dialect: Dialect, { listed: ours, allows }: ListChange): Buffer {
   const scan = scanObject(body, ["data", "has_more"]);
   if (scan.kind !== "object") return body;
   const [data, more] = scan.members;
@@ -112,7 +116,7 @@ export function advertise(body: Buffer, dialect: Dialect, { listed: ours, allows
  * Replaces the id of a model that was requested by an alias. Returns the same buffer if the answer contains no model. `alias`:
  * as the client requested it.
  */
-export function namedAs(alias: string, body: Buffer): Buffer {
+export function withModelId(alias: string, body: Buffer): Buffer {
   const scan = scanObject(body, ["id"]);
   const id = scan.kind === "object" ? scan.members[0] : undefined;
   return id === undefined ? body : replaceValue(body, id, JSON.stringify(alias));

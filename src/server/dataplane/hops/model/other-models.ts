@@ -9,7 +9,7 @@ import { formBoundary, type Target } from "./resolve-target.ts";
 const NONE: readonly string[] = [];
 
 /** Returns the named models without the target's. Throws `invalid_request` if the body is ambiguous. */
-export function namedBeside({ query, contentType, plain, isJson, model }: Target): readonly string[] {
+export function otherModelNames({ query, contentType, plain, isJson, model }: Target): readonly string[] {
   const named = query === "" ? [] : parametersNamed(query.slice(1), "model").map(({ value }) => value);
   if (isJson && isFormEncoded(contentType)) {
     named.push(...parametersNamed(plain.toString("utf8"), "model").map(({ value }) => value));

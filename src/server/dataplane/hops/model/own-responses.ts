@@ -5,17 +5,23 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../../../base/index.ts";
-import type { Holding } from "../../../memory/index.ts";
+import type { RequestMemory } from "../../../memory/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
-import { mayRefer, type Responses, readOwnId, referredIn, withItems } from "../../responses/index.ts";
-import { address, type Place, type Target } from "./resolve-target.ts";
+import {
+  mayHaveReferences,
+  parseGeneratedId,
+  type Responses,
+  referencedIds,
+  replaceReferences,
+} from "../../responses/index.ts";
+import { type RouteMatch, resolveTarget, type Target } from "./resolve-target.ts";
 import type { Sealing } from "./translated-call.ts";
 import type { Remembering } from "./translating.ts";
 
 const CREDENTIALS = ["authorization", "x-api-key", "api-key"] as const;
-const NEVER = new AbortController().signal;
-const BELOW = "/v1/responses/";
+const NEVER_ABORTED = new AbortController().signal;
+const RESPONSES_PREFIX = "/v1/responses/";
 
 /** Caller of the Responses API and the items that are remembered for it. */
 export interface ResponseCaller {
@@ -27,8 +33,8 @@ export interface ResponseCaller {
  * Returns the caller, or `undefined` if the route is not part of the Responses API. Callers that are not authenticated are
  * distinguished by their credential.
  */
-export function responseCaller(
-  { route }: Place,
+export function responseCallerOf(
+  { route }: RouteMatch,
   { caller }: EffectiveProfile,
   { headers }: IncomingMessage,
   responses: Responses,
@@ -47,10 +53,10 @@ export function sealingFor({ name, responses }: ResponseCaller): Sealing {
 /** Returns the settings for remembering the items of one answer. */
 export function rememberingFor({ name, responses }: ResponseCaller, { content }: Target): Remembering {
   const request = content?.source.value as { readonly store?: unknown } | undefined;
-  const isKept = request?.store !== false;
+  const isStored = request?.store !== false;
   return {
     seed: responses.seed(),
-    remember: isKept ? (id, item) => responses.remember(name, id, item) : undefined,
+    remember: isStored ? (id, item) => responses.remember(name, id, item) : undefined,
   };
 }
 
@@ -62,15 +68,15 @@ export function withReferences(
   target: Target,
   { name, responses }: ResponseCaller,
   snapshot: Snapshot,
-  held: Holding,
+  held: RequestMemory,
 ): Target | Promise<Target> {
   const { content, plain, contentType } = target;
-  if (content === undefined || !mayRefer(plain)) return target;
-  const ids = referredIn(content.source.value);
+  if (content === undefined || !mayHaveReferences(plain)) return target;
+  const ids = referencedIds(content.source.value);
   if (ids.length === 0) return target;
-  const inPlace = (items: ReadonlyMap<string, string>): Target => {
+  const insertItems = (items: ReadonlyMap<string, string>): Target => {
     if (items.size === 0) return target;
-    const body = withItems(content.source, items);
+    const body = replaceReferences(content.source, items);
     if (body.length > snapshot.maxBodyBytes) {
       throw new GatewayError(
         "body_too_large",
@@ -78,25 +84,28 @@ export function withReferences(
       );
     }
     held.hold(body.length);
-    return { ...address(snapshot, target, { contentType, original: body, plain: body, held }), isRewritten: true };
+    return {
+      ...resolveTarget(snapshot, target, { contentType, original: body, plain: body, held }),
+      isRewritten: true,
+    };
   };
-  const items = responses.recall(name, ids, NEVER);
-  return items instanceof Promise ? items.then(inPlace) : inPlace(items);
+  const items = responses.recall(name, ids, NEVER_ABORTED);
+  return items instanceof Promise ? items.then(insertItems) : insertItems(items);
 }
 
 /**
  * Answers a request for a response whose id the gateway generated. Responses are not stored, so only a deletion of remembered
  * items succeeds. Returns `undefined` for other requests, which the provider answers. Throws `response_not_found`.
  */
-export async function ownResponse(
+export async function localResponse(
   method: string,
-  { route, path }: Place,
+  { route, path }: RouteMatch,
   { name, responses }: ResponseCaller,
 ): Promise<string | undefined> {
   if (route.name !== "responses_item") return undefined;
-  const [id = "", ...below] = path.slice(BELOW.length).split("/");
-  if (!id.startsWith("resp_") || readOwnId(id) === undefined) return undefined;
-  const isForgotten = method === "DELETE" && below.length === 0 && (await responses.forget(name, id, NEVER));
+  const [id = "", ...below] = path.slice(RESPONSES_PREFIX.length).split("/");
+  if (!id.startsWith("resp_") || parseGeneratedId(id) === undefined) return undefined;
+  const isForgotten = method === "DELETE" && below.length === 0 && (await responses.forget(name, id, NEVER_ABORTED));
   if (isForgotten) return JSON.stringify({ id, object: "response", deleted: true });
   throw new GatewayError("response_not_found", "Responses are not stored: send the whole conversation as input.", {
     param: "response_id",

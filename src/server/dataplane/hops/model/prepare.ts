@@ -15,7 +15,7 @@ import {
 } from "../../../core/dialects/index.ts";
 import type { UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
-import type { Admitted } from "./admit.ts";
+import type { AdmittedProvider } from "./admit.ts";
 import { NO_THREAD, SEALED_THINKING, UNSIGNED_THINKING } from "./choose-channel.ts";
 import { pathWithModel, type Target } from "./resolve-target.ts";
 
@@ -40,7 +40,12 @@ interface AnswerReader {
   readonly inspects: boolean;
 }
 
-export function prepare(client: ClientRequest, target: Target, admitted: Admitted, answer: AnswerReader): Prepared {
+export function prepare(
+  client: ClientRequest,
+  target: Target,
+  admitted: AdmittedProvider,
+  answer: AnswerReader,
+): Prepared {
   const { provider, model } = admitted;
   const isAliased = model !== target.model;
   const isThreadless = admitted.losses.includes(NO_THREAD);
@@ -135,7 +140,12 @@ function leaveThreadsOut(pairs: string[]): void {
 
 const NO_EDITS: ObjectEdits = { set: new Map(), remove: new Set(), rename: new Map() };
 
-function editBody(target: Target, { provider, model }: Admitted, isAliased: boolean, asksUsage: boolean): Buffer {
+function editBody(
+  target: Target,
+  { provider, model }: AdmittedProvider,
+  isAliased: boolean,
+  asksUsage: boolean,
+): Buffer {
   const { spot, plain, original } = target;
   if (target.isJson && (provider.bodyEdits !== undefined || asksUsage)) {
     const edits = provider.bodyEdits ?? NO_EDITS;
@@ -155,7 +165,7 @@ function editBody(target: Target, { provider, model }: Admitted, isAliased: bool
 }
 
 /** Returns whether the operator wants usage in streamed compat answers and the client did not request it. */
-function needsUsage(target: Target, { provider }: Admitted): boolean {
+function needsUsage(target: Target, { provider }: AdmittedProvider): boolean {
   if (!provider.asksStreamUsage || !target.streams || !target.isJson) return false;
   if (target.route.name !== "chat_completions" && target.route.name !== "completions") return false;
   return streamOptions(target)["include_usage"] !== true;
@@ -170,7 +180,7 @@ function streamOptions({ plain, streamOptions: member }: Target): Readonly<Recor
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-function pathFor(target: Target, { channel, model }: Admitted, isAliased: boolean): string {
+function pathFor(target: Target, { channel, model }: AdmittedProvider, isAliased: boolean): string {
   const { path, query, spot } = target;
   if (!isAliased || model === undefined) return channel.pathOf(path) + query;
   if (spot.kind !== "query") return channel.pathOf(pathWithModel(target, model)) + query;

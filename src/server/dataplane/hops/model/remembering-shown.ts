@@ -3,7 +3,7 @@
  * provider's text, and the memory must not contain more than the client has seen.
  */
 import { SseSplitter } from "../../../core/dialects/index.ts";
-import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
+import { type Downstream, headerValue, PassThrough } from "../../../upstream/index.ts";
 import type { Remembering } from "./translating.ts";
 
 const ITEM_DONE = "response.output_item.done";
@@ -13,7 +13,7 @@ export function rememberingShown(to: Downstream, { remember }: Remembering): Dow
   return remember === undefined ? to : new RememberedAnswer(to, remember);
 }
 
-class RememberedAnswer extends Passing {
+class RememberedAnswer extends PassThrough {
   readonly #remember: NonNullable<Remembering["remember"]>;
   /** Splitter of the stream; `undefined` if the answer is not a stream. */
   #events: SseSplitter | undefined;

@@ -1,7 +1,7 @@
 /** Parses the body of a chat, messages or Responses request once, on first use. */
 import { GatewayError } from "../../../../base/index.ts";
 import { type Form, type JsonSource, readJson, type Uses, usesOf } from "../../../core/dialects/index.ts";
-import type { Holding } from "../../../memory/index.ts";
+import type { RequestMemory } from "../../../memory/index.ts";
 
 /**
  * Maximum number of JSON values in a body. Real requests have far fewer, and parsed values take many times the memory of their
@@ -20,7 +20,7 @@ interface RequestText {
 }
 
 /** Holds the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
-export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling">, held: Holding): void {
+export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling">, held: RequestMemory): void {
   if (values > MAX_VALUES) {
     throw new GatewayError("body_too_large", `The request body contains more than ${MAX_VALUES} JSON values.`);
   }
@@ -34,11 +34,11 @@ export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling
 export class RequestContent {
   readonly #form: Form;
   readonly #text: RequestText;
-  readonly #held: Holding;
+  readonly #held: RequestMemory;
   #source: JsonSource | undefined;
   readonly #uses = new Map<Form, Uses>();
 
-  constructor(form: Form, text: RequestText, held: Holding) {
+  constructor(form: Form, text: RequestText, held: RequestMemory) {
     this.#form = form;
     this.#text = text;
     this.#held = held;
@@ -70,7 +70,7 @@ export class RequestContent {
  * Parses the body. The scan does not validate escapes and control characters within strings, because they do not affect its
  * result.
  */
-function read(text: RequestText, held: Holding): JsonSource {
+function read(text: RequestText, held: RequestMemory): JsonSource {
   holdValues(text, held);
   try {
     return readJson(text.plain.toString("utf8"), !text.mayLoseSpelling);

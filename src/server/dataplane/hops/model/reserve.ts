@@ -4,7 +4,7 @@ import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { createMeter, type Meter, type RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { RequestReport } from "../../request-report.ts";
-import type { Admitted } from "./admit.ts";
+import type { AdmittedProvider } from "./admit.ts";
 import type { Target } from "./resolve-target.ts";
 import { spendingOf } from "./spending.ts";
 
@@ -24,7 +24,7 @@ interface Counting {
  */
 export function reserve(
   target: Target,
-  first: Admitted,
+  first: AdmittedProvider,
   effective: EffectiveProfile,
   counting: Counting,
   ports: Ports,
@@ -50,8 +50,8 @@ const meterOf = (
     route,
     label,
     metrics: metrics.usage,
-    spent: (provider, units) => statistics?.of(provider)?.addUnits(units),
-    counted(usage) {
+    onUnits: (provider, units) => statistics?.of(provider)?.addUnits(units),
+    onUsage(usage) {
       report.facts.addUsage(usage);
       metrics.conventions.recordUsage(report.labels, usage);
     },

@@ -15,12 +15,12 @@ import {
   type ThreadUse,
   threadUse,
 } from "../../../core/dialects/index.ts";
-import type { Holding } from "../../../memory/index.ts";
+import type { RequestMemory } from "../../../memory/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
 import { holdValues, RequestContent } from "./request-content.ts";
 
 /** Location of the model's name in the request, needed to replace an alias. */
-type ModelSpot =
+type ModelLocation =
   | { readonly kind: "none" }
   | { readonly kind: "json"; readonly member: Member }
   | { readonly kind: "form"; readonly start: number; readonly end: number }
@@ -37,7 +37,7 @@ export interface Target extends Routed {
   readonly query: string;
   /** Model as the client requested it. */
   readonly model: string | undefined;
-  readonly spot: ModelSpot;
+  readonly spot: ModelLocation;
   /** Content type of the body; empty if the request has none. */
   readonly contentType: string;
   /** Body as it is sent upstream if nothing changes. */
@@ -64,7 +64,7 @@ export interface Target extends Routed {
 }
 
 /** Parsed request line. */
-export interface Place {
+export interface RouteMatch {
   readonly route: Route;
   readonly dialect: Dialect;
   readonly path: string;
@@ -78,14 +78,14 @@ interface Payload {
   /** Body without its content encoding. */
   readonly plain: Buffer;
   /** Memory account for parsing. */
-  readonly held: Holding;
+  readonly held: RequestMemory;
   /** Receives the model as soon as it is known, even if the request is then refused. */
   readonly facts?: { model: string | undefined };
   /** Returns the provider for a request without a model; `undefined` for the default provider. */
-  readonly modelless?: () => Routed | undefined;
+  readonly routeWithoutModel?: () => Routed | undefined;
 }
 
-type Found = Pick<
+type ParsedBody = Pick<
   Target,
   "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
 > & {
@@ -97,7 +97,7 @@ type Found = Pick<
 const NONE: readonly Member[] = [];
 const isPresent = (member: Member | undefined): member is Member => member !== undefined;
 
-const NOTHING: Found = {
+const NOTHING_FOUND: ParsedBody = {
   isJson: false,
   isUnread: false,
   mayLoseSpelling: false,
@@ -116,22 +116,22 @@ const MAX_MODEL_LENGTH = 1_024;
 /** Maximum length of the white space before a JSON object. */
 const MAX_SPACE = 1_024;
 
-/** Members in the order in which `foundIn` reads them. `models` is a field of OpenRouter, `fallbacks` of LiteLLM. */
-const WANTED = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
+/** Members in the order in which `parseMembers` reads them. `models` is a field of OpenRouter, `fallbacks` of LiteLLM. */
+const MEMBERS = ["model", "stream", "stream_options", "thread", "models", "fallbacks"] as const;
 
 /**
  * Returns the target of a request. Throws `invalid_request` or `model_not_found`, and for a batch also `body_too_large` or
  * `overloaded`.
  */
-export function address(snapshot: Snapshot, place: Place, payload: Payload): Target {
+export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Payload): Target {
   const found = readModel(snapshot, place, payload);
   const { model } = found;
   if (payload.facts !== undefined) payload.facts.model = model;
   if (model === undefined && place.route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }
-  const { modelless = () => snapshot.modelless } = payload;
-  const routed = model === undefined ? modelless() : snapshot.route(model);
+  const { routeWithoutModel = () => snapshot.modelless } = payload;
+  const routed = model === undefined ? routeWithoutModel() : snapshot.route(model);
   if (routed === undefined) {
     const what = model === undefined ? "requests without a model" : `the model ${shownModelName(model)}`;
     throw new GatewayError("model_not_found", `No provider serves ${what}, and there is no default provider.`, {
@@ -168,23 +168,27 @@ export function address(snapshot: Snapshot, place: Place, payload: Payload): Tar
   };
 }
 
-function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentType, plain, held }: Payload): Found {
+function readModel(
+  snapshot: Snapshot,
+  { route, path, query }: RouteMatch,
+  { contentType, plain, held }: Payload,
+): ParsedBody {
   switch (route.model) {
     case "none":
-      return NOTHING;
+      return NOTHING_FOUND;
     case "path": {
       const prefix = "/v1/models/";
-      return { ...NOTHING, model: decodePath(path.slice(prefix.length)), spot: { kind: "path", prefix } };
+      return { ...NOTHING_FOUND, model: decodePath(path.slice(prefix.length)), spot: { kind: "path", prefix } };
     }
     case "query": {
-      return { ...NOTHING, model: oneParameter(query.slice(1), "query"), spot: { kind: "query" } };
+      return { ...NOTHING_FOUND, model: singleModelParameter(query.slice(1), "query"), spot: { kind: "query" } };
     }
     case "batch":
       return readBatch(snapshot, plain, held);
     case "json":
-      return plain.length === 0 && !route.modelRequired ? NOTHING : readJson(plain);
+      return plain.length === 0 && !route.modelRequired ? NOTHING_FOUND : readJson(plain);
     case "form":
-      return readAny(plain, contentType);
+      return readJsonOrForm(plain, contentType);
     default:
       return route.model satisfies never;
   }
@@ -194,15 +198,15 @@ function readModel(snapshot: Snapshot, { route, path, query }: Place, { contentT
  * Finds the model in a body that is JSON or a form. Anything that parses as JSON is read as JSON regardless of its content type,
  * because servers that accept both do the same.
  */
-function readAny(plain: Buffer, contentType: string): Found {
+function readJsonOrForm(plain: Buffer, contentType: string): ParsedBody {
   if (/^application\/([a-z.+-]+\+)?json/i.test(contentType)) return readJson(plain);
-  if (plain.length === 0) return NOTHING;
-  const scan = /^\s*\{/.test(plain.toString("latin1", 0, MAX_SPACE)) ? scanObject(plain, WANTED, true) : undefined;
-  if (scan?.kind === "object") return foundIn(plain, scan);
+  if (plain.length === 0) return NOTHING_FOUND;
+  const scan = /^\s*\{/.test(plain.toString("latin1", 0, MAX_SPACE)) ? scanObject(plain, MEMBERS, true) : undefined;
+  if (scan?.kind === "object") return parseMembers(plain, scan);
   const boundary = formBoundary(contentType);
   if (boundary !== undefined) return readForm(plain, boundary);
-  if (scan !== undefined || !isFormEncoded(contentType)) return { ...NOTHING, isUnread: true };
-  return { ...NOTHING, model: oneParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
+  if (scan !== undefined || !isFormEncoded(contentType)) return { ...NOTHING_FOUND, isUnread: true };
+  return { ...NOTHING_FOUND, model: singleModelParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
 }
 
 /** Returns the path with the model as it is sent to the provider, on routes whose path names it. */
@@ -215,28 +219,28 @@ export function pathWithModel({ path, spot, model: asked }: Target, model: strin
 export const formBoundary = (contentType: string): string | undefined =>
   /^multipart\//i.test(contentType) ? boundaryOf(contentType) : undefined;
 
-function oneParameter(text: string, where: "query" | "form"): string | undefined {
+function singleModelParameter(text: string, where: "query" | "form"): string | undefined {
   const [only, second] = parametersNamed(text, "model");
   if (second !== undefined || only?.isPlain === false) {
     throw new GatewayError("invalid_request", `The ${where} names the model twice, or in other letters.`, {
       param: "model",
     });
   }
-  return only === undefined ? undefined : short(only.value);
+  return only === undefined ? undefined : checkLength(only.value);
 }
 
-function readJson(plain: Buffer): Found {
-  const scan = scanObject(plain, WANTED, true);
+function readJson(plain: Buffer): ParsedBody {
+  const scan = scanObject(plain, MEMBERS, true);
   if (scan.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${scan.message}.`);
-  return foundIn(plain, scan);
+  return parseMembers(plain, scan);
 }
 
-function short(model: string): string {
+function checkLength(model: string): string {
   if (model.length <= MAX_MODEL_LENGTH) return model;
   throw new GatewayError("invalid_request", "The model's name is too long.", { param: "model" });
 }
 
-function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Found {
+function parseMembers(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): ParsedBody {
   const { members } = scan;
   const model = members[0];
   const stream = members[1];
@@ -245,7 +249,7 @@ function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Fo
   if (value !== undefined && value !== null && typeof value !== "string") {
     throw new GatewayError("invalid_request", "The model must be a string.", { param: "model" });
   }
-  if (typeof value === "string") short(value);
+  if (typeof value === "string") checkLength(value);
   return {
     isJson: true,
     isUnread: false,
@@ -256,7 +260,7 @@ function foundIn(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>): Fo
     thread: threadUse(plain, members[3]),
     fallbacks: members[4] === undefined && members[5] === undefined ? NONE : members.slice(4).filter(isPresent),
     model: value ?? undefined,
-    spot: model === undefined ? NOTHING.spot : { kind: "json", member: model },
+    spot: model === undefined ? NOTHING_FOUND.spot : { kind: "json", member: model },
   };
 }
 
@@ -268,18 +272,18 @@ function valueOrRefuse(plain: Buffer, member: Member): unknown {
   }
 }
 
-function readForm(plain: Buffer, boundary: string): Found {
+function readForm(plain: Buffer, boundary: string): ParsedBody {
   const field = findField(plain, boundary, "model");
   if (field.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${field.message}.`);
-  if (field.kind === "absent") return NOTHING;
-  return { ...NOTHING, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
+  if (field.kind === "absent") return NOTHING_FOUND;
+  return { ...NOTHING_FOUND, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
 }
 
 /**
  * Finds the model of a batch. Each entry names a model, and all of them must have the same provider, because a request is sent to
  * one provider.
  */
-function readBatch(snapshot: Snapshot, plain: Buffer, held: Holding): Found {
+function readBatch(snapshot: Snapshot, plain: Buffer, held: RequestMemory): ParsedBody {
   const found = readJson(plain);
   holdValues({ plain, values: found.values }, held);
   const models = new Set<string>();

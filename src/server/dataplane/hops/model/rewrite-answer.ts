@@ -13,8 +13,8 @@ import {
   type SseEvent,
   SseSplitter,
 } from "../../../core/dialects/index.ts";
-import { Gathering, type Holding } from "../../../memory/index.ts";
-import { type Downstream, headerValue, Passing } from "../../../upstream/index.ts";
+import { BodyBuffer, type RequestMemory } from "../../../memory/index.ts";
+import { type Downstream, headerValue, PassThrough } from "../../../upstream/index.ts";
 import type { AnswerMeter } from "../../metering/index.ts";
 
 /** Maximum size of a JSON answer that is edited; a larger one passes unchanged. Models lists and completions are far smaller. */
@@ -30,7 +30,7 @@ interface Rewrites {
   /** Reads the original answer, before it is edited. */
   readonly meter: AnswerMeter | undefined;
   /** Memory account of the answer. */
-  readonly holding: Holding;
+  readonly holding: RequestMemory;
 }
 
 export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
@@ -41,18 +41,18 @@ export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
  * This is a class because there is one object per request: each evaluation of a literal with a getter would create a new hidden
  * class.
  */
-class Rewriting extends Passing {
+class Rewriting extends PassThrough {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
   readonly #meter: AnswerMeter | undefined;
-  readonly #holding: Holding;
+  readonly #holding: RequestMemory;
   #mode: Mode = "pass";
-  #shown: ReturnType<AnswerMeter["started"]> = "nothing";
+  #shown: ReturnType<AnswerMeter["beginAnswer"]> = "nothing";
   /** Splitter of the stream; `undefined` unless events are parsed. */
   #splitter: SseSplitter | undefined;
   /** Accounted bytes of the incomplete event. */
   #eventBytes = 0;
-  #held: Gathering | undefined;
+  #held: BodyBuffer | undefined;
   #hasRead = false;
 
   constructor(to: Downstream, { edits, extend, meter, holding }: Rewrites) {
@@ -66,13 +66,13 @@ class Rewriting extends Passing {
   override start(status: number, statusText: string, headers: readonly string[]): void {
     const changes = this.#edits !== undefined || this.#extend !== undefined;
     this.#mode = changes ? modeOf(status, headers) : "pass";
-    this.#shown = this.#meter?.started(status, headers) ?? "nothing";
+    this.#shown = this.#meter?.beginAnswer(status, headers) ?? "nothing";
     if (this.#mode === "events" || this.#shown === "events") this.#splitter = new SseSplitter();
     super.start(status, statusText, this.#mode === "pass" ? headers : withoutLength(headers));
   }
 
   override write(chunk: Buffer): boolean {
-    if (this.#shown === "bytes") this.#meter?.bytes(chunk);
+    if (this.#shown === "bytes") this.#meter?.readBytes(chunk);
     if (this.#splitter !== undefined) return this.#writeEvents(chunk, this.#splitter);
     if (this.#mode === "over") return true;
     return this.#mode === "whole" ? this.#hold(chunk) : super.write(chunk);
@@ -81,7 +81,7 @@ class Rewriting extends Passing {
   override end(): void {
     const last = this.#splitter?.takeUnfinishedEvent();
     if (last !== undefined) this.#event(last);
-    this.#meter?.ended();
+    this.#meter?.endAnswer();
     if (this.#mode === "whole" && this.#held !== undefined) {
       const body = this.#held.take();
       const edited = this.#edits === undefined ? body : editJson(body, this.#edits);
@@ -93,7 +93,7 @@ class Rewriting extends Passing {
   override breakOff(cause: Error): void {
     const last = this.#splitter?.takeEventEndingInCr();
     if (last !== undefined) this.#event(last);
-    this.#meter?.broken();
+    this.#meter?.breakAnswer();
     super.breakOff(cause);
   }
 
@@ -114,7 +114,7 @@ class Rewriting extends Passing {
   #event(event: SseEvent): boolean | undefined {
     if (this.#shown === "events" && event.data !== undefined) {
       this.#hasRead = true;
-      this.#meter?.event(event.data);
+      this.#meter?.readEvent(event.data);
     }
     if (this.#mode !== "events") return undefined;
     const bytes = this.#edits === undefined ? event.bytes : editEvent(event, this.#edits);
@@ -134,12 +134,12 @@ class Rewriting extends Passing {
     if (isMetered && !hasNoUsage(chunk, text)) return undefined;
     const edits = this.#mode === "events" ? this.#edits : undefined;
     const edited = edits === undefined ? chunk : editWithoutParsing(chunk, edits, text);
-    if (edited !== undefined && isMetered) this.#meter?.passed(countEvents(text));
+    if (edited !== undefined && isMetered) this.#meter?.countEvents(countEvents(text));
     return edited;
   }
 
   #hold(chunk: Buffer): boolean {
-    this.#held ??= new Gathering(this.#holding, MAX_REWRITTEN_BYTES);
+    this.#held ??= new BodyBuffer(this.#holding, MAX_REWRITTEN_BYTES);
     if (this.#held.bytes + chunk.length > MAX_REWRITTEN_BYTES) {
       this.#mode = "pass";
       const all = this.#held.take();

@@ -4,14 +4,14 @@ import { tokenBounds } from "../../../core/dialects/index.ts";
 import type { Spending } from "../../budgets/index.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import type { RequestNames } from "../../governance/request-cache.ts";
-import type { Admitted } from "./admit.ts";
+import type { AdmittedProvider } from "./admit.ts";
 import type { Target } from "./resolve-target.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
 /** Returns the demand, or `undefined` if the route costs nothing or the caller has no budget. */
 export function spendingOf(
   target: Target,
-  { provider, model = "", translated }: Admitted,
+  { provider, model = "", translated }: AdmittedProvider,
   effective: EffectiveProfile,
 ): Spending | undefined {
   const { budget } = effective.profile;
@@ -71,7 +71,7 @@ function sizeOf({ input, output, hasOutputLimit }: TokenBounds): number {
 /** Returns the demand of a WebSocket session at this provider. */
 export function sessionSpending(
   target: Target,
-  { provider, model = "" }: Admitted,
+  { provider, model = "" }: AdmittedProvider,
   { profile, bucket }: EffectiveProfile,
 ): Spending | undefined {
   if (profile.budget === undefined) return undefined;

@@ -14,7 +14,7 @@ import {
 } from "../../conventions/index.ts";
 import type { Meter } from "../../metering/index.ts";
 import type { RequestReport } from "../../request-report.ts";
-import type { Admitted } from "./admit.ts";
+import type { AdmittedProvider } from "./admit.ts";
 import type { Target } from "./resolve-target.ts";
 
 interface Traced {
@@ -33,7 +33,11 @@ export function tracedAttempts({ report, target }: Traced, meter: Meter | undefi
 }
 
 /** Returns a stage that reads the answer of a traced request for its span as it passes. */
-export function watched(downstream: Downstream, { model }: Pick<Admitted, "model">, { report, target }: Traced) {
+export function watched(
+  downstream: Downstream,
+  { model }: Pick<AdmittedProvider, "model">,
+  { report, target }: Traced,
+) {
   if (report.span === undefined || operationOf(target.route.name)?.hasReasons !== true) return downstream;
   // The upstream model name is part of the configuration if an alias maps to it.
   const named = model === undefined || model === target.model ? [target.label] : [target.label, model];

@@ -17,10 +17,10 @@ import {
   type StreamTranslation,
   translateError,
 } from "../../../core/dialects/index.ts";
-import { Gathering, type Holding } from "../../../memory/index.ts";
+import { BodyBuffer, type RequestMemory } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import { lowerCase } from "../../headers.ts";
-import type { AnswerMeter, Shown } from "../../metering/index.ts";
+import type { AnswerMeter, MeteredParts } from "../../metering/index.ts";
 
 /** Maximum size of an answer that is not a stream. No real completion is larger. */
 const MAX_WHOLE_BYTES = 32 << 20;
@@ -63,7 +63,7 @@ interface Translating {
   /** Reads the original answer; `undefined` if the request is not metered. */
   readonly meter: AnswerMeter | undefined;
   /** Memory account of the answer, until the client has received it. */
-  readonly holding: Holding;
+  readonly holding: RequestMemory;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   /** Receives the time of waiting for the rest of an answer, in milliseconds, which is not overhead of the gateway. */
@@ -89,11 +89,11 @@ class TranslatedAnswer implements Downstream {
   readonly #splitter = new SseSplitter();
   #mode: Mode = "whole";
   #translation: StreamTranslation | undefined;
-  #shown: Shown = "nothing";
+  #shown: MeteredParts = "nothing";
   #status = 0;
   #statusText = "";
   #headers: readonly string[] = [];
-  readonly #held: Gathering;
+  readonly #held: BodyBuffer;
   /** Size of the body, including bytes beyond the limits, which are not kept. */
   #bodyBytes = 0;
   /** Accounted bytes of the incomplete event. */
@@ -107,7 +107,7 @@ class TranslatedAnswer implements Downstream {
   constructor(to: Downstream, options: Translating) {
     this.#to = to;
     this.#options = options;
-    this.#held = new Gathering(options.holding, MAX_WHOLE_BYTES);
+    this.#held = new BodyBuffer(options.holding, MAX_WHOLE_BYTES);
   }
 
   get isGone(): boolean {
@@ -125,7 +125,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   start(status: number, statusText: string, headers: readonly string[]): void {
-    this.#shown = this.#options.meter?.started(status, headers) ?? "nothing";
+    this.#shown = this.#options.meter?.beginAnswer(status, headers) ?? "nothing";
     this.#status = status;
     this.#statusText = statusText;
     this.#headers = headers;
@@ -146,7 +146,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#shown === "bytes") this.#options.meter?.bytes(chunk);
+    if (this.#shown === "bytes") this.#options.meter?.readBytes(chunk);
     switch (this.#mode) {
       case "stream":
         return this.#writeEvents(this.#splitter.push(chunk)) && this.#holdsEvent();
@@ -169,7 +169,7 @@ class TranslatedAnswer implements Downstream {
         this.#endStream();
         return;
       case "passing":
-        this.#options.meter?.ended();
+        this.#options.meter?.endAnswer();
         this.#to.end();
         return;
       case "over":
@@ -183,7 +183,7 @@ class TranslatedAnswer implements Downstream {
   breakOff(cause: Error): void {
     if (this.#mode === "over") return;
     this.#mode = "over";
-    this.#options.meter?.broken();
+    this.#options.meter?.breakAnswer();
     this.#to.breakOff(cause);
   }
 
@@ -193,7 +193,7 @@ class TranslatedAnswer implements Downstream {
     let frames = NOTHING;
     const problem = problemOf(() => {
       for (const event of events) {
-        if (event.data !== undefined && this.#shown === "events") this.#options.meter?.event(event.data);
+        if (event.data !== undefined && this.#shown === "events") this.#options.meter?.readEvent(event.data);
         frames += framesOf(translation, event);
         if (translation.state !== "open") break;
       }
@@ -211,7 +211,7 @@ class TranslatedAnswer implements Downstream {
    */
   #endComplete(): void {
     this.#mode = "over";
-    this.#options.meter?.ended();
+    this.#options.meter?.endAnswer();
     this.#to.end();
     this.#trailing = setTimeout(() => this.#leave?.(), MAX_TRAILING_MS);
   }
@@ -228,7 +228,7 @@ class TranslatedAnswer implements Downstream {
       return;
     }
     this.#mode = "over";
-    this.#options.meter?.ended();
+    this.#options.meter?.endAnswer();
     if (frames !== NOTHING) this.#to.write(Buffer.from(frames));
     this.#to.end();
   }
@@ -236,7 +236,7 @@ class TranslatedAnswer implements Downstream {
   /** Ends a stream whose last frame was the provider's own error. */
   #endFailed(): void {
     this.#mode = "over";
-    this.#options.meter?.broken();
+    this.#options.meter?.breakAnswer();
     this.#to.end();
     this.#leave?.();
   }
@@ -246,7 +246,7 @@ class TranslatedAnswer implements Downstream {
     if (this.#mode === "error") {
       const error = { status: this.#status, body: this.#bodyBytes > MAX_ERROR_BYTES ? "" : textOf(body), requestId };
       const translated = translateError(dialect, error);
-      this.#options.meter?.ended();
+      this.#options.meter?.endAnswer();
       this.#send(translated.status, JSON_TYPE, Buffer.from(translated.body));
       return;
     }
@@ -258,7 +258,7 @@ class TranslatedAnswer implements Downstream {
       this.breakOff(problem);
       return;
     }
-    this.#options.meter?.ended();
+    this.#options.meter?.endAnswer();
     this.#send(this.#status, streams ? EVENT_STREAM : JSON_TYPE, extend === undefined ? answer : extend(answer));
   }
 

@@ -5,9 +5,9 @@
 import { asRefusal, type GatewayError } from "../../../../base/index.ts";
 import { findRoute } from "../../../core/dialects/index.ts";
 import type { Routed, Snapshot } from "../../../snapshot/index.ts";
-import { notCarried } from "../../match-route.ts";
+import { webSocketRefusal } from "../../match-route.ts";
 import { couldServe } from "../model/choose-channel.ts";
-import type { Place } from "../model/resolve-target.ts";
+import type { RouteMatch } from "../model/resolve-target.ts";
 
 /** Statuses of an upstream without WebSocket support. */
 const WITHOUT_WEBSOCKET: ReadonlySet<number> = new Set([400, 404, 405, 501]);
@@ -20,12 +20,15 @@ const OVER_HTTP = findRoute("POST", "/v1/responses");
  * may belong to another provider. So the session is allowed only if exactly one provider can serve the Responses API. Throws
  * `websocket_not_carried`.
  */
-export function modellessSession({ providers, modelless }: Snapshot, { route, dialect }: Place): Routed | undefined {
+export function modellessSession(
+  { providers, modelless }: Snapshot,
+  { route, dialect }: RouteMatch,
+): Routed | undefined {
   if (route.name !== RESPONSES || OVER_HTTP === undefined) return modelless;
   const able = providers.filter((provider) => couldServe(provider, OVER_HTTP, dialect));
   const [only] = able;
   if (only !== undefined && able.length === 1) return { provider: only, label: "none" };
-  throw notCarried("The handshake names no model, and more than one provider could serve it", "model");
+  throw webSocketRefusal("The handshake names no model, and more than one provider could serve it", "model");
 }
 
 /** Converts the refusal that no channel fits into the refusal of a session; returns other refusals unchanged. */
@@ -33,11 +36,11 @@ export function asNotCarried(thrown: unknown): GatewayError {
   const refusal = asRefusal(thrown);
   if (refusal.code !== "fidelity_loss") return refusal;
   const why = refusal.message.replace(/[:.][^:.]*\.?$/, "");
-  return notCarried(why, refusal.param);
+  return webSocketRefusal(why, refusal.param);
 }
 
 /** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */
-export const inPlaceOf = (status: number, { route }: Pick<Place, "route">): GatewayError | undefined =>
+export const inPlaceOf = (status: number, { route }: Pick<RouteMatch, "route">): GatewayError | undefined =>
   route.name === RESPONSES && WITHOUT_WEBSOCKET.has(status)
-    ? notCarried(`The provider has no WebSocket here (it answered ${status})`)
+    ? webSocketRefusal(`The provider has no WebSocket here (it answered ${status})`)
     : undefined;

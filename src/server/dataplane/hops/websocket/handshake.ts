@@ -218,18 +218,18 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
   const { route } = upstream;
   let server = route?.next(undefined);
   if (route !== undefined && server === undefined) {
-    const why = route.whyNone === undefined ? "" : `: ${route.whyNone}`;
+    const why = route.noServerReason === undefined ? "" : `: ${route.noServerReason}`;
     throw new GatewayError("upstream_unreachable", `The upstream could not be reached${why}.`);
   }
   for (;;) {
-    server?.begun();
+    server?.beginAttempt();
     try {
       const dialled = await dialOne(upstream, server, options);
-      server?.connected();
-      if (dialled.kind !== "open") server?.ended();
-      return { dialled, ended: () => server?.ended() };
+      server?.recordConnect();
+      if (dialled.kind !== "open") server?.endAttempt();
+      return { dialled, ended: () => server?.endAttempt() };
     } catch (error) {
-      server?.ended();
+      server?.endAttempt();
       const next = isUnconnected(error) ? nextAfter(server, route, error) : undefined;
       if (next === undefined) throw error;
       server = next;
@@ -238,7 +238,7 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
 }
 
 function nextAfter(failed: Server | undefined, route: Route | undefined, cause: unknown): Server | undefined {
-  failed?.unreachable(cause);
+  failed?.recordConnectFailure(cause);
   return route?.next(failed);
 }
 

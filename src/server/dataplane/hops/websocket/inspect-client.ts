@@ -5,15 +5,15 @@
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
 import { memberValue, readTexts, refusalMessage, scanObject } from "../../../core/dialects/index.ts";
 import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails/index.ts";
-import { type Account, readingBytes } from "../../../memory/index.ts";
+import { type Account, estimateParsingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
 import type { Target } from "../model/resolve-target.ts";
-import { readMessage } from "./session-message.ts";
+import { classifyMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";
-import type { Frame, Passing } from "./types.ts";
+import type { Frame, InspectedMessage } from "./types.ts";
 
 export interface InspectedSession {
   readonly target: Target;
@@ -32,20 +32,24 @@ export interface InspectedSession {
 }
 
 /** Inspects a message of the client. Never throws and never rejects. */
-export function inspectClient(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
+export function inspectClient(
+  guard: Guard,
+  message: Frame,
+  session: InspectedSession,
+): InspectedMessage | Promise<InspectedMessage> {
   const { sinks, held } = session;
-  const bytes = readingBytes(message.data);
+  const bytes = estimateParsingBytes(message.data);
   let isHeld = false;
   const done = (): void => {
     if (isHeld) held.release(bytes);
     isHeld = false;
   };
-  const failed = (error: unknown): Passing => {
+  const failed = (error: unknown): InspectedMessage => {
     done();
     return refusedWith(error, session);
   };
   try {
-    const { kind } = readMessage(message);
+    const { kind } = classifyMessage(message);
     if (kind === "unreadable") throw unreadable("it has an encoding that is not supported");
     if (kind === "sound") {
       sinks.metrics.uninspected("audio");
@@ -67,7 +71,11 @@ export function inspectClient(guard: Guard, message: Frame, session: InspectedSe
   }
 }
 
-function inspectText(guard: Guard, message: Frame, session: InspectedSession): Passing | Promise<Passing> {
+function inspectText(
+  guard: Guard,
+  message: Frame,
+  session: InspectedSession,
+): InspectedMessage | Promise<InspectedMessage> {
   const { target, effective, sinks, over } = session;
   const texts = readTexts(target.route, target.dialect, {
     plain: message.data,
@@ -79,7 +87,7 @@ function inspectText(guard: Guard, message: Frame, session: InspectedSession): P
   if (texts.texts.length === 0) return passing(message);
   const { occasion, request } = namingModel(session);
   const segments = [...texts.texts, ...texts.seams].map((text): Segment => ({ ...text, ref: "" }));
-  const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): Passing => {
+  const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): InspectedMessage => {
     const { error } = settleInspection(guarded, request, effective, sinks);
     if (error !== undefined) throw error;
     const { judgement } = guarded;
@@ -128,7 +136,7 @@ function modelIn(event: Buffer): string | undefined {
 
 const OPEN_OBJECT = 0x7b;
 
-const passing = (frame: Frame): Passing => ({ kind: "passes", frames: [frame] });
+const passing = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });
 
 const unreadable = (why: string): GatewayError =>
   new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${why}.`);
@@ -139,7 +147,10 @@ const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
 /** Returns the frames that end both sides: a notice to the client, and a close with the refusal's code as its reason. */
-export function refusedWith(error: unknown, { target, request, recordRefusal, over }: InspectedSession): Passing {
+export function refusedWith(
+  error: unknown,
+  { target, request, recordRefusal, over }: InspectedSession,
+): InspectedMessage {
   if (over.aborted) return { kind: "passes", frames: [] };
   const refusal = asRefusal(error);
   recordRefusal(refusal);

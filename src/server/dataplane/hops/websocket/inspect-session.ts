@@ -12,7 +12,7 @@ import type { RequestSpan } from "../../tracing.ts";
 import { variablesOf } from "../model/inspect-request.ts";
 import { type InspectedSession, inspectClient, noteModel } from "./inspect-client.ts";
 import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
-import type { Frame, Passing, TunnelInspector } from "./types.ts";
+import type { Frame, InspectedMessage, TunnelInspector } from "./types.ts";
 
 interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
   /** Returns the guard in force, or `undefined` if nothing is inspected. */
@@ -83,7 +83,7 @@ async function handshake(
 
 function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"]): SessionInspector {
   let upstream: UpstreamInspection | undefined;
-  const fromClient = (message: Frame): Passing | Promise<Passing> => {
+  const fromClient = (message: Frame): InspectedMessage | Promise<InspectedMessage> => {
     const inForce = guard();
     if (inForce !== undefined) noteModel(session, message);
     return inForce?.inspectsBody === true ? inspectClient(inForce, message, session) : passing(message);
@@ -99,6 +99,6 @@ function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"])
   };
 }
 
-const NOTHING: Passing = { kind: "passes", frames: [] };
+const NOTHING: InspectedMessage = { kind: "passes", frames: [] };
 
-const passing = (frame: Frame): Passing => ({ kind: "passes", frames: [frame] });
+const passing = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });

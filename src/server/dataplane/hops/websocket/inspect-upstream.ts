@@ -11,20 +11,20 @@ import type { Guard } from "../../../snapshot/index.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import { AnswerPlaces } from "./answer-of.ts";
 import { type InspectedSession, namingModel, refusedWith } from "./inspect-client.ts";
-import { readMessage } from "./session-message.ts";
-import type { Frame, Passing, PassingPorts } from "./types.ts";
+import { classifyMessage } from "./session-message.ts";
+import type { Frame, InspectedMessage, InspectorPorts } from "./types.ts";
 
 export interface UpstreamInspection {
-  message(message: Frame): Passing | Promise<Passing>;
+  message(message: Frame): InspectedMessage | Promise<InspectedMessage>;
   /** Inspects and releases everything that is held back. */
-  end(): Passing | Promise<Passing>;
+  end(): InspectedMessage | Promise<InspectedMessage>;
   /** Records the decisions when the session has ended. */
   close(): void;
 }
 
 /** Maximum number of open answers; beyond it the oldest is treated as complete. */
 const MAX_ANSWERS = 64;
-const NOTHING: Passing = { kind: "passes", frames: [] };
+const NOTHING: InspectedMessage = { kind: "passes", frames: [] };
 
 interface Answer {
   readonly judged: JudgedAnswer;
@@ -38,7 +38,7 @@ interface Answer {
 export function inspectUpstream(
   session: InspectedSession,
   guard: () => Guard | undefined,
-  ports: PassingPorts,
+  ports: InspectorPorts,
 ): UpstreamInspection {
   return new Upstream(session, guard, ports);
 }
@@ -46,7 +46,7 @@ export function inspectUpstream(
 class Upstream implements UpstreamInspection {
   readonly #session: InspectedSession;
   readonly #guard: () => Guard | undefined;
-  readonly #ports: PassingPorts;
+  readonly #ports: InspectorPorts;
   readonly #places = new AnswerPlaces();
   /** Open answers by name, oldest first. */
   readonly #answers = new Map<string, Answer>();
@@ -55,20 +55,20 @@ class Upstream implements UpstreamInspection {
   /** Kind of the message that is being inspected. */
   #isBinary = false;
 
-  constructor(session: InspectedSession, guard: () => Guard | undefined, ports: PassingPorts) {
+  constructor(session: InspectedSession, guard: () => Guard | undefined, ports: InspectorPorts) {
     this.#session = session;
     this.#guard = guard;
     this.#ports = ports;
   }
 
-  message(message: Frame): Passing | Promise<Passing> {
+  message(message: Frame): InspectedMessage | Promise<InspectedMessage> {
     const guard = this.#guard();
     const inForce = guard?.inspectsOutput === true ? guard : undefined;
     if (inForce === undefined && this.#answers.size === 0) return { kind: "passes", frames: [message] };
     return this.#guarded(() => this.#take(message, inForce));
   }
 
-  end(): Passing | Promise<Passing> {
+  end(): InspectedMessage | Promise<InspectedMessage> {
     return this.#guarded(() => this.#endAll([...this.#answers.keys()], 0));
   }
 
@@ -83,8 +83,8 @@ class Upstream implements UpstreamInspection {
     }
   }
 
-  #guarded(work: () => Later<void>): Passing | Promise<Passing> {
-    const failed = (error: unknown): Passing => refusedWith(readable(error), this.#session);
+  #guarded(work: () => Later<void>): InspectedMessage | Promise<InspectedMessage> {
+    const failed = (error: unknown): InspectedMessage => refusedWith(readable(error), this.#session);
     try {
       const done = work();
       return done instanceof Promise ? done.then(() => NOTHING, failed) : NOTHING;
@@ -94,7 +94,7 @@ class Upstream implements UpstreamInspection {
   }
 
   #take(message: Frame, guard: Guard | undefined): Later<void> {
-    const { kind } = readMessage(message);
+    const { kind } = classifyMessage(message);
     if (kind === "unreadable") throw new UnreadableAnswer("it has an encoding that is not supported");
     if (kind === "sound") {
       this.#session.sinks.metrics.uninspected("audio");

@@ -2,12 +2,12 @@
  * Queues the messages of one side on their way through an inspector. They are processed one after the other in order of arrival,
  * even if an inspection takes long. Waiting messages are accounted for, and the sender is not read meanwhile.
  */
-import type { Frame, Passing, RefusedMessage, TunnelAccount } from "./types.ts";
+import type { Frame, InspectedMessage, RefusedMessage, TunnelAccount } from "./types.ts";
 
 interface PassagePorts {
-  readonly inspect: (message: Frame) => Passing | Promise<Passing>;
+  readonly inspect: (message: Frame) => InspectedMessage | Promise<InspectedMessage>;
   /** Returns the messages that the inspector still holds back. */
-  readonly end: () => Passing | Promise<Passing>;
+  readonly end: () => InspectedMessage | Promise<InspectedMessage>;
   /** Returns false if the receiver no longer accepts messages. */
   readonly isOpen: () => boolean;
   /** Called with each message, whatever its outcome, before the inspected message is passed on. */
@@ -38,7 +38,7 @@ export function createPassage(ports: PassagePorts): Passage {
   const waiting: Step[] = [];
   let isBusy = false;
 
-  const settle = (step: Step, passing: Passing): void => {
+  const settle = (step: Step, passing: InspectedMessage): void => {
     if (!("done" in step)) ports.observe(step);
     if (ports.isOpen()) {
       if (passing.kind === "refused") ports.refuse(passing);
@@ -51,13 +51,13 @@ export function createPassage(ports: PassagePorts): Passage {
     if (ports.isOpen()) ports.fail(error);
     if ("done" in step) step.done();
   };
-  const started = (step: Step): Passing | Promise<Passing> => {
+  const started = (step: Step): InspectedMessage | Promise<InspectedMessage> => {
     if (!ports.isOpen()) return NOTHING;
     return "done" in step ? ports.end() : ports.inspect(step);
   };
   /** Runs a step. Returns true if it continues asynchronously. */
   const begin = (step: Step): boolean => {
-    let passing: Passing | Promise<Passing>;
+    let passing: InspectedMessage | Promise<InspectedMessage>;
     try {
       passing = started(step);
     } catch (error) {
@@ -93,4 +93,4 @@ export function createPassage(ports: PassagePorts): Passage {
   return { take: add, end: (done) => add({ done }) };
 }
 
-const NOTHING: Passing = { kind: "passes", frames: [] };
+const NOTHING: InspectedMessage = { kind: "passes", frames: [] };

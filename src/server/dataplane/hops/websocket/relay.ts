@@ -34,8 +34,8 @@ interface RelayLimits {
 }
 
 interface RelayOptions {
-  readonly client: Joined;
-  readonly upstream: Joined;
+  readonly client: RelayEnd;
+  readonly upstream: RelayEnd;
   readonly limits: RelayLimits;
   readonly observe: TunnelObserver | undefined;
   /** Inspector; `undefined` if all messages pass uninspected. */
@@ -49,7 +49,7 @@ interface RelayOptions {
 }
 
 /** Paused WebSocket and its connection. */
-interface Joined {
+interface RelayEnd {
   readonly websocket: WebSocket;
   readonly transport: Duplex;
 }
@@ -77,13 +77,13 @@ const PIECE_BYTES = 256;
 const FAILED: TunnelClosing = { kind: "tunnel_closing", code: 1011, reason: "the gateway failed" };
 const SHUTDOWN: TunnelClosing = { kind: "tunnel_closing", code: 1001, reason: "the gateway is shutting down" };
 
-interface Side extends Joined {
+interface Side extends RelayEnd {
   readonly name: SideName;
   receivedBytes: number;
   /** Accounted bytes of the incomplete message. */
   arrivingBytes: number;
   /** Time of `performance.now()` since which this side is not read because the other one is slow. */
-  heldSince: number | undefined;
+  pausedSince: number | undefined;
   /** Whether this side is not read because a message of it is being inspected. */
   isInspected: boolean;
   isClosed: boolean;
@@ -107,23 +107,29 @@ interface Relay {
 /** Relays until both connections are closed. Never rejects. */
 export function relay(options: RelayOptions): Promise<RelayOutcome> {
   const { limits, observe, inspect, account, signal } = options;
-  const begun = { receivedBytes: 0, arrivingBytes: 0, heldSince: undefined, isInspected: false, isClosed: false };
-  const client: Side = { name: "client", ...options.client, ...begun };
-  const upstream: Side = { name: "upstream", ...options.upstream, ...begun };
-  const joined: Relay = { client, upstream, limits, observe, inspect, account, frames: 0, ended: undefined };
+  const initialState = {
+    receivedBytes: 0,
+    arrivingBytes: 0,
+    pausedSince: undefined,
+    isInspected: false,
+    isClosed: false,
+  };
+  const client: Side = { name: "client", ...options.client, ...initialState };
+  const upstream: Side = { name: "upstream", ...options.upstream, ...initialState };
+  const session: Relay = { client, upstream, limits, observe, inspect, account, frames: 0, ended: undefined };
 
   return new Promise((resolve) => {
-    const onAbort = (): void => endByGateway(joined, isTunnelClosing(signal.reason) ? signal.reason : SHUTDOWN);
-    const timer = watchSilence(joined);
+    const onAbort = (): void => endByGateway(session, isTunnelClosing(signal.reason) ? signal.reason : SHUTDOWN);
+    const timer = watchSilence(session);
     const onClosed = (): void => {
       if (!client.isClosed || !upstream.isClosed) return;
       clearInterval(timer);
       signal.removeEventListener("abort", onAbort);
-      const { code, by } = joined.ended ?? { code: 1006, by: "gateway" };
+      const { code, by } = session.ended ?? { code: 1006, by: "gateway" };
       resolve({ code, by, bytesFromClient: client.receivedBytes, bytesFromUpstream: upstream.receivedBytes });
     };
-    forward(joined, client, upstream, onClosed);
-    forward(joined, upstream, client, onClosed);
+    forward(session, client, upstream, onClosed);
+    forward(session, upstream, client, onClosed);
     if (signal.aborted) onAbort();
     else signal.addEventListener("abort", onAbort);
     client.websocket.resume();
@@ -131,60 +137,60 @@ export function relay(options: RelayOptions): Promise<RelayOutcome> {
   });
 }
 
-function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): void {
+function forward(session: Relay, from: Side, to: Side, onClosed: () => void): void {
   const source = from.websocket;
   const sink = to.websocket;
-  const lowWaterBytes = joined.limits.highWaterBytes / LOW_WATER_SHARE;
+  const lowWaterBytes = session.limits.highWaterBytes / LOW_WATER_SHARE;
 
-  const written = (): void => {
-    if (from.heldSince !== undefined && sink.bufferedAmount <= lowWaterBytes) readOn(from);
+  const onWritten = (): void => {
+    if (from.pausedSince !== undefined && sink.bufferedAmount <= lowWaterBytes) resumeReading(from);
   };
-  const passed = (): void => {
-    joined.frames++;
-    if (from.heldSince !== undefined || sink.bufferedAmount <= joined.limits.highWaterBytes) return;
-    from.heldSince = performance.now();
+  const onPassed = (): void => {
+    session.frames++;
+    if (from.pausedSince !== undefined || sink.bufferedAmount <= session.limits.highWaterBytes) return;
+    from.pausedSince = performance.now();
     source.pause();
   };
 
   const pass = ({ data, isBinary }: Frame): void => {
-    if (sink.readyState !== WebSocket.OPEN || !holds(joined, data.length)) return;
+    if (sink.readyState !== WebSocket.OPEN || !tryHold(session, data.length)) return;
     sink.send(data, { binary: isBinary }, () => {
-      joined.account?.release(data.length);
-      written();
+      session.account?.release(data.length);
+      onWritten();
     });
-    passed();
+    onPassed();
   };
-  const passage = joined.inspect && inspected(joined, joined.inspect, from, sink, pass);
+  const passage = session.inspect && createInspectedPassage(session, session.inspect, from, sink, pass);
 
   // This runs before `ws` reads the chunk, because `ws` buffers incomplete messages.
   from.transport.prependListener("data", (chunk: Buffer) => {
     const bytes = chunk.length + PIECE_BYTES;
-    if (holds(joined, bytes)) from.arrivingBytes += bytes;
+    if (tryHold(session, bytes)) from.arrivingBytes += bytes;
   });
   source.on("message", (raw: RawData, isBinary: boolean) => {
     const message = wholeMessage(raw);
     from.receivedBytes += message.length;
-    joined.account?.release(from.arrivingBytes);
+    session.account?.release(from.arrivingBytes);
     from.arrivingBytes = 0;
     const frame = { data: message, isBinary };
     // Messages of the upstream are observed when they are passed on, so that a message that ends the session is passed first.
-    if (passage === undefined || from.name === "client") observed(joined, from.name, frame);
+    if (passage === undefined || from.name === "client") notifyObserver(session, from.name, frame);
     if (passage === undefined) pass(frame);
     else passage.take(frame);
   });
   source.on("ping", (payload: Buffer) => {
     if (sink.readyState !== WebSocket.OPEN) return;
-    sink.ping(payload, undefined, written);
-    passed();
+    sink.ping(payload, undefined, onWritten);
+    onPassed();
   });
   source.on("pong", (payload: Buffer) => {
     if (sink.readyState !== WebSocket.OPEN) return;
-    sink.pong(payload, undefined, written);
-    passed();
+    sink.pong(payload, undefined, onWritten);
+    onPassed();
   });
   source.on("error", (error: Error) => {
-    const broken = brokenRule(error);
-    if (broken !== undefined) endByGateway(joined, broken);
+    const broken = closingForError(error);
+    if (broken !== undefined) endByGateway(session, broken);
   });
   // The end of the stream without a close frame is a lost connection. `ws` would only report it once everything is written,
   // which the peer may never read.
@@ -193,7 +199,7 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   });
   source.on("close", (code: number, reason: Buffer) => {
     from.isClosed = true;
-    joined.ended ??= { code, by: from.name };
+    session.ended ??= { code, by: from.name };
     // A client that left without a close reads nothing, so there is no need to wait for its pending messages.
     const isCutOff = code === 1006 && from.name === "client";
     if (passage === undefined || isCutOff) passClose(from, to, code, reason);
@@ -202,8 +208,8 @@ function forward(joined: Relay, from: Side, to: Side, onClosed: () => void): voi
   });
 }
 
-function inspected(
-  joined: Relay,
+function createInspectedPassage(
+  session: Relay,
   inspector: TunnelInspector,
   from: Side,
   sink: WebSocket,
@@ -211,9 +217,9 @@ function inspected(
 ): Passage {
   const isOpen = (): boolean => sink.readyState === WebSocket.OPEN;
   const refuse = ({ closing, notice }: RefusedMessage): void => {
-    const { websocket } = joined.client;
+    const { websocket } = session.client;
     if (notice !== undefined && websocket.readyState === WebSocket.OPEN) websocket.send(notice);
-    endByGateway(joined, closing);
+    endByGateway(session, closing);
   };
   inspector.attach(from.name, {
     pass,
@@ -226,36 +232,36 @@ function inspected(
     end: () => inspector.end(from.name),
     isOpen,
     observe(message) {
-      if (from.name === "upstream") observed(joined, from.name, message);
+      if (from.name === "upstream") notifyObserver(session, from.name, message);
     },
     pass,
     refuse,
-    fail: () => endByGateway(joined, FAILED),
+    fail: () => endByGateway(session, FAILED),
     wait(isWaiting) {
       from.isInspected = isWaiting;
       if (isWaiting) from.websocket.pause();
-      else if (from.heldSince === undefined) from.websocket.resume();
+      else if (from.pausedSince === undefined) from.websocket.resume();
     },
-    hold: (bytes) => holds(joined, bytes),
-    account: joined.account,
+    hold: (bytes) => tryHold(session, bytes),
+    account: session.account,
   });
 }
 
-function observed(joined: Relay, from: SideName, { data, isBinary }: Frame): void {
+function notifyObserver(session: Relay, from: SideName, { data, isBinary }: Frame): void {
   try {
-    joined.observe?.message(from, data, isBinary);
+    session.observe?.message(from, data, isBinary);
   } catch {
-    endByGateway(joined, FAILED);
+    endByGateway(session, FAILED);
   }
 }
 
 /** Returns false if the memory budget is exhausted, in which case the session ends. */
-function holds(joined: Relay, bytes: number): boolean {
+function tryHold(session: Relay, bytes: number): boolean {
   try {
-    joined.account?.hold(bytes);
+    session.account?.hold(bytes);
     return true;
   } catch {
-    endByGateway(joined, { kind: "tunnel_closing", code: 1013, reason: "the gateway is overloaded" });
+    endByGateway(session, { kind: "tunnel_closing", code: 1013, reason: "the gateway is overloaded" });
     return false;
   }
 }
@@ -267,10 +273,10 @@ function passClose(from: Side, to: Side, code: number, reason: Buffer): void {
   else close(to, 1011, "the connection to the upstream was lost");
 }
 
-function endByGateway(joined: Relay, closing: TunnelClosing): void {
-  joined.ended ??= { code: closing.code, by: "gateway" };
-  close(joined.client, closing.code, closing.reason);
-  close(joined.upstream, closing.code, closing.reason);
+function endByGateway(session: Relay, closing: TunnelClosing): void {
+  session.ended ??= { code: closing.code, by: "gateway" };
+  close(session.client, closing.code, closing.reason);
+  close(session.upstream, closing.code, closing.reason);
 }
 
 /** Sends a close frame behind the queued data. Has no effect on a side that is closing or closed. */
@@ -279,11 +285,11 @@ function close(side: Side, code: number, reason: Buffer | string): void {
   else side.websocket.close(code, reason);
   // The answer to the close must be read even if reading was paused.
   side.isInspected = false;
-  readOn(side);
+  resumeReading(side);
 }
 
-function readOn(side: Side): void {
-  side.heldSince = undefined;
+function resumeReading(side: Side): void {
+  side.pausedSince = undefined;
   if (!side.isInspected) side.websocket.resume();
 }
 
@@ -291,7 +297,7 @@ function readOn(side: Side): void {
  * Returns the close for a protocol error that `ws` found, or `undefined` for a failed connection, which the `close` event
  * reports.
  */
-function brokenRule(error: Error): TunnelClosing | undefined {
+function closingForError(error: Error): TunnelClosing | undefined {
   const code = "code" in error ? String(error.code) : "";
   if (!code.startsWith("WS_ERR_")) return undefined;
   const kind = "tunnel_closing";
@@ -305,26 +311,26 @@ function brokenRule(error: Error): TunnelClosing | undefined {
  * Ends a session that is silent in both directions, or one of whose sides has not been read for too long because the other is
  * slow.
  */
-function watchSilence(joined: Relay): NodeJS.Timeout {
-  const { idleMs, stallMs } = joined.limits;
+function watchSilence(session: Relay): NodeJS.Timeout {
+  const { idleMs, stallMs } = session.limits;
   const kind = "tunnel_closing";
-  let frames = joined.frames;
+  let frames = session.frames;
   let silentSince = performance.now();
-  const look = (): void => {
+  const check = (): void => {
     const now = performance.now();
-    const isStalled = [joined.client, joined.upstream].some(
-      (it) => it.heldSince !== undefined && now - it.heldSince >= stallMs,
+    const isStalled = [session.client, session.upstream].some(
+      (it) => it.pausedSince !== undefined && now - it.pausedSince >= stallMs,
     );
     if (isStalled) {
-      endByGateway(joined, { kind, code: 1011, reason: "the other side does not read its messages" });
-    } else if (frames !== joined.frames) {
-      frames = joined.frames;
+      endByGateway(session, { kind, code: 1011, reason: "the other side does not read its messages" });
+    } else if (frames !== session.frames) {
+      frames = session.frames;
       silentSince = now;
     } else if (now - silentSince >= idleMs) {
-      endByGateway(joined, { kind, code: 1001, reason: "idle for too long" });
+      endByGateway(session, { kind, code: 1001, reason: "idle for too long" });
     }
   };
-  return setInterval(look, Math.min(CHECK_EVERY_MS, idleMs / 4, stallMs / 4));
+  return setInterval(check, Math.min(CHECK_EVERY_MS, idleMs / 4, stallMs / 4));
 }
 
 function isTunnelClosing(reason: unknown): reason is TunnelClosing {

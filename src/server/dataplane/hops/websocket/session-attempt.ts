@@ -12,15 +12,15 @@ export interface SessionAttempt {
   /** Whether the upstream was dialed. */
   readonly isBegun: boolean;
   /** Milliseconds since the upstream was dialed; 0 before. */
-  readonly lastedMs: number;
+  readonly elapsedMs: number;
   /** Must be called when the upstream is dialed. */
-  begun(): void;
+  begin(): void;
   /** Must be called when the upstream has answered the handshake, with 101 or a refusal of its own. */
-  answered(status: number): void;
+  recordAnswer(status: number): void;
   /** Must be called when the session fails to open. Returns how the upstream failed, or `undefined` if it did not. */
-  refused(code: RefusalCode, message: string): FailureKind | undefined;
+  recordRefusal(code: RefusalCode, message: string): FailureKind | undefined;
   /** Must be called once at the very end, even if the upstream was never dialed. */
-  ended(): void;
+  end(): void;
 }
 
 const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, FailureKind> = new Map([
@@ -31,20 +31,20 @@ const UPSTREAM_FAULTS: ReadonlyMap<RefusalCode, FailureKind> = new Map([
 ]);
 
 /** Starts the attempt. `span`: span of the attempt, which ends with it; `undefined` if traces are not exported. */
-export function sessionAttempt(
+export function startSessionAttempt(
   provider: string,
   { metrics, statistics }: Ports,
   span: AttemptSpan | undefined,
   requestLabels: Pick<AttemptFailure, "request" | "caller" | "model">,
 ): SessionAttempt {
-  const measured = statistics?.of(provider);
+  const providerStatistics = statistics?.of(provider);
   let begunAt: number | undefined;
   let result: AttemptResult = "abandoned";
   let answer: number | null = null;
-  const failed = (kind: FailureKind, status: number | null, reason = ""): void => {
+  const recordFailure = (kind: FailureKind, status: number | null, reason = ""): void => {
     result = kind;
     const durationMs = begunAt === undefined ? 0 : performance.now() - begunAt;
-    measured?.recordFailure({
+    providerStatistics?.recordFailure({
       kind,
       status,
       attempt: 1,
@@ -59,31 +59,31 @@ export function sessionAttempt(
     get isBegun() {
       return begunAt !== undefined;
     },
-    get lastedMs() {
+    get elapsedMs() {
       return begunAt === undefined ? 0 : performance.now() - begunAt;
     },
-    begun() {
+    begin() {
       begunAt = performance.now();
-      measured?.beginAttempt(false);
+      providerStatistics?.beginAttempt(false);
     },
-    answered(status) {
+    recordAnswer(status) {
       answer = status;
       const trigger = statusTrigger(status);
-      if (trigger !== undefined) return failed(trigger, status);
+      if (trigger !== undefined) return recordFailure(trigger, status);
       result = "answered";
-      measured?.recordAnswer(performance.now() - (begunAt ?? 0));
+      providerStatistics?.recordAnswer(performance.now() - (begunAt ?? 0));
     },
-    refused(code, message) {
+    recordRefusal(code, message) {
       const kind = UPSTREAM_FAULTS.get(code);
       if (kind === undefined || begunAt === undefined) return undefined;
-      failed(kind, null, kind === "invalid" || kind === "redirect" ? message : "");
+      recordFailure(kind, null, kind === "invalid" || kind === "redirect" ? message : "");
       return kind;
     },
-    ended() {
+    end() {
       span?.end(result, answer);
       if (begunAt === undefined) return;
       metrics.countAttempt(provider, result);
-      measured?.endAttempt();
+      providerStatistics?.endAttempt();
     },
   };
 }

@@ -23,7 +23,7 @@ const UNREADABLE: SessionMessage = { kind: "unreadable" };
  * Classifies a message. A text frame is always valid UTF-8, because `ws` closes a connection that sends anything else with
  * 1007.
  */
-export function readMessage({ data, isBinary }: Frame): SessionMessage {
+export function classifyMessage({ data, isBinary }: Frame): SessionMessage {
   if (!isBinary) return TEXT;
   if (isUtf8(data)) {
     const text = data.toString("utf8");
@@ -54,12 +54,14 @@ function utf32(data: Buffer, lowest: 0 | 3): string {
 const MAX_CODE_POINT = 0x10ffff;
 
 /** Bytes that may precede JSON: white space, byte order marks, zeros of wide characters. */
-const BEFORE: ReadonlySet<number> = new Set(Buffer.from([0, 0x09, 0x0a, 0x0d, 0x20, 0xff, 0xfe, 0xef, 0xbb, 0xbf]));
-const BEGINS: ReadonlySet<number> = new Set(Buffer.from('{["'));
+const BYTES_BEFORE_JSON: ReadonlySet<number> = new Set(
+  Buffer.from([0, 0x09, 0x0a, 0x0d, 0x20, 0xff, 0xfe, 0xef, 0xbb, 0xbf]),
+);
+const FIRST_BYTES_OF_JSON: ReadonlySet<number> = new Set(Buffer.from('{["'));
 
 function mayBeJson(data: Buffer): boolean {
-  const first = data.find((byte) => !BEFORE.has(byte));
-  return first !== undefined && BEGINS.has(first);
+  const first = data.find((byte) => !BYTES_BEFORE_JSON.has(byte));
+  return first !== undefined && FIRST_BYTES_OF_JSON.has(first);
 }
 
 function isJson(text: string): boolean {

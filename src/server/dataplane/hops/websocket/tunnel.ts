@@ -71,9 +71,9 @@ const TUNNEL_LIMITS: TunnelLimits = {
 
 interface HandshakeObserver {
   /** Called when the upstream is dialed; not called for a request that is refused before. */
-  begun(): void;
+  onDialed(): void;
   /** Receives the upstream's own status: 101 for a session. */
-  answered(status: number): void;
+  onAnswered(status: number): void;
 }
 
 export interface TunnelSession {
@@ -85,9 +85,9 @@ export interface TunnelSession {
   /** Header pairs for the 101 or the refusal. They replace the upstream's headers of the same names. */
   readonly responseHeaders: readonly string[];
   /** Returns whether a header of the upstream is hidden from the client. */
-  readonly hides?: Hides | undefined;
+  readonly isHidden?: Hides | undefined;
   /** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */
-  readonly inPlaceOf?: (status: number) => GatewayError | undefined;
+  readonly refusalInsteadOf?: (status: number) => GatewayError | undefined;
   readonly limits?: Partial<TunnelLimits>;
   readonly observe?: TunnelObserver;
   readonly inspect?: TunnelInspector;
@@ -156,23 +156,23 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
     return { kind: "refused", status: 426 };
   }
   const offered = offeredProtocols(request);
-  session.handshake?.begun();
-  const { dialled, head, ended } = await dialWatched(session, limits);
+  session.handshake?.onDialed();
+  const { dialled, head, ended } = await dialWhileWatching(session, limits);
   switch (dialled.kind) {
     case "abandoned":
       socket.destroy();
       return NO_SESSION;
     case "refused": {
-      session.handshake?.answered(dialled.status);
-      const own = session.inPlaceOf?.(dialled.status);
+      session.handshake?.onAnswered(dialled.status);
+      const own = session.refusalInsteadOf?.(dialled.status);
       if (own !== undefined) throw own;
-      const headers = withOwnHeaders(session.responseHeaders, dialled.headers, session.hides);
+      const headers = withOwnHeaders(session.responseHeaders, dialled.headers, session.isHidden);
       refuseUpgrade(socket, dialled.status, headers, dialled.body);
       return { kind: "refused", status: dialled.status };
     }
     case "open":
-      session.handshake?.answered(101);
-      return join(session, limits, head, dialled, offered).finally(ended);
+      session.handshake?.onAnswered(101);
+      return relaySession(session, limits, head, dialled, offered).finally(ended);
     default:
       return dialled satisfies never;
   }
@@ -182,7 +182,7 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
  * Dials the upstream while watching the client. `head`: data that the client sent before its 101, to be passed to its
  * WebSocket.
  */
-async function dialWatched(
+async function dialWhileWatching(
   session: TunnelSession,
   limits: TunnelLimits,
 ): Promise<DialledServer & { readonly head: Buffer }> {
@@ -200,7 +200,7 @@ async function dialWatched(
   }
 }
 
-async function join(
+async function relaySession(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
@@ -210,7 +210,7 @@ async function join(
   const startedAt = performance.now();
   let client: WebSocket | undefined;
   try {
-    client = accept(session, limits, head, dialled, offered);
+    client = acceptClient(session, limits, head, dialled, offered);
   } finally {
     if (client === undefined) dialled.websocket.terminate();
   }
@@ -228,7 +228,7 @@ async function join(
 }
 
 /** Accepts the client's WebSocket, paused. Returns `undefined` if the client has just left. */
-function accept(
+function acceptClient(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
@@ -245,7 +245,7 @@ function accept(
     handleProtocols: () => answeredProtocol(offered, dialled.protocol),
   };
   const server = new WebSocketServer(settings);
-  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers, session.hides)).filter((it) =>
+  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers, session.isHidden)).filter((it) =>
     ASCII.test(it),
   );
   server.on("headers", (lines) => lines.push(...headers));

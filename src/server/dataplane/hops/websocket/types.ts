@@ -27,16 +27,16 @@ export interface Frame {
 }
 
 /** Outcome of the inspection of a message. */
-export type Passing =
+export type InspectedMessage =
   /** These frames replace the message. */
   | { readonly kind: "passes"; readonly frames: readonly Frame[] }
   /** The session ends. `notice`: message sent to the client before it is closed. */
   | { readonly kind: "refused"; readonly closing: TunnelClosing; readonly notice: string | undefined };
 
-export type RefusedMessage = Extract<Passing, { readonly kind: "refused" }>;
+export type RefusedMessage = Extract<InspectedMessage, { readonly kind: "refused" }>;
 
 /** Actions of an inspector that are not the answer to a message. */
-export interface PassingPorts {
+export interface InspectorPorts {
   /** Sends a frame to the receiver of the side's messages. */
   readonly pass: (frame: Frame) => void;
   readonly refuse: (refused: RefusedMessage) => void;
@@ -44,9 +44,9 @@ export interface PassingPorts {
 
 export interface TunnelInspector {
   /** Must be called once for each side, before its first message. */
-  attach(direction: SideName, ports: PassingPorts): void;
+  attach(direction: SideName, ports: InspectorPorts): void;
   /** Inspects a message, which belongs to the inspector from now on. */
-  message(direction: SideName, message: Frame): Passing | Promise<Passing>;
+  message(direction: SideName, message: Frame): InspectedMessage | Promise<InspectedMessage>;
   /** Must be called when the side has ended. Returns the frames that were still held back. */
-  end(direction: SideName): Passing | Promise<Passing>;
+  end(direction: SideName): InspectedMessage | Promise<InspectedMessage>;
 }

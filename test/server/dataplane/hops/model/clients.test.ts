@@ -11,9 +11,9 @@ import type { CatalogProvider, Channel } from "../../../../../src/server/core/ca
 import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
 import { type Credential, compileKey } from "../../../../../src/server/credentials/index.ts";
 import { chooseChannel } from "../../../../../src/server/dataplane/hops/model/choose-channel.ts";
-import { address, type Target } from "../../../../../src/server/dataplane/hops/model/resolve-target.ts";
+import { resolveTarget, type Target } from "../../../../../src/server/dataplane/hops/model/resolve-target.ts";
 import { translateCall } from "../../../../../src/server/dataplane/hops/model/translated-call.ts";
-import { createAdmission, DEFAULT_ADMISSION, Holding } from "../../../../../src/server/memory/index.ts";
+import { createAdmission, DEFAULT_ADMISSION, RequestMemory } from "../../../../../src/server/memory/index.ts";
 import type { Profile, Snapshot } from "../../../../../src/server/snapshot/index.ts";
 import { compileProvider, type Provider } from "../../../../../src/server/upstream/provider.ts";
 import { type Corpus, type RecordedRequest, readCorpus } from "../../../../clients/corpus.ts";
@@ -44,7 +44,7 @@ function modelsOf({ channels }: CatalogProvider): readonly string[] {
   return channels.some(({ servesClaude }) => servesClaude) ? [...CLAUDE, ...named] : ["a-model", ...named];
 }
 
-const held = new Holding(createAdmission(DEFAULT_ADMISSION));
+const held = new RequestMemory(createAdmission(DEFAULT_ADMISSION));
 
 function targetOf(request: RecordedRequest, provider: Provider, model: string): Target {
   const plain = Buffer.from(JSON.stringify({ ...(request.body as object), model }));
@@ -53,7 +53,7 @@ function targetOf(request: RecordedRequest, provider: Provider, model: string): 
   assert.ok(route !== undefined && route.dialect !== "either");
   const snapshot = { route: () => ({ provider, label: model }) } as unknown as Snapshot;
   const place = { route, dialect: route.dialect, path, query };
-  return address(snapshot, place, { contentType: "application/json", original: plain, plain, held });
+  return resolveTarget(snapshot, place, { contentType: "application/json", original: plain, plain, held });
 }
 
 /** Returns `undefined` if it passes, translated if necessary. */

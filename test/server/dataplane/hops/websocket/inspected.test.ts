@@ -6,18 +6,22 @@ import { afterEach, test } from "node:test";
 import type { WebSocket } from "ws";
 import { GatewayError } from "../../../../../src/base/index.ts";
 import { closeTunnel } from "../../../../../src/server/dataplane/hops/websocket/tunnel.ts";
-import type { Frame, Passing, TunnelInspector } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
+import type {
+  Frame,
+  InspectedMessage,
+  TunnelInspector,
+} from "../../../../../src/server/dataplane/hops/websocket/types.ts";
 import { closeOf, closePeers, type Deferred, deferred, openPair } from "./peers.ts";
 
 afterEach(closePeers);
 
-const passing = (...texts: string[]): Passing => ({
+const passing = (...texts: string[]): InspectedMessage => ({
   kind: "passes",
   frames: texts.map((text) => ({ data: Buffer.from(text), isBinary: false })),
 });
 const NOTHING = passing();
 
-type Told = (from: "client" | "upstream", text: string) => Passing | Promise<Passing>;
+type Told = (from: "client" | "upstream", text: string) => InspectedMessage | Promise<InspectedMessage>;
 
 const inspector = (message: Told, end: TunnelInspector["end"] = () => NOTHING): TunnelInspector => ({
   attach() {},
@@ -33,7 +37,7 @@ function heard(websocket: WebSocket, count: number): Promise<string[]> {
 }
 
 test("messages pass in order even if one is slow, and their number may change", async () => {
-  const slow = deferred<Passing>();
+  const slow = deferred<InspectedMessage>();
   const inspect = inspector((_from, text) => {
     if (text === "slow") return slow.promise;
     if (text === "none") return NOTHING;
@@ -52,7 +56,7 @@ test("messages pass in order even if one is slow, and their number may change", 
 });
 
 test("a close follows the waiting and held-back messages", async () => {
-  const slow = deferred<Passing>();
+  const slow = deferred<InspectedMessage>();
   const inspect = inspector(
     (from, text) => (from === "upstream" && text === "slow" ? slow.promise : passing(text)),
     (from) => (from === "upstream" ? passing("held") : NOTHING),
@@ -106,7 +110,7 @@ test("an inspector that throws or rejects closes both sides", async () => {
 });
 
 test("a client that disconnects during the inspection of its message is not waited for", async () => {
-  const never: Deferred<Passing> = deferred();
+  const never: Deferred<InspectedMessage> = deferred();
   const asked = deferred<void>();
   const inspect = inspector(() => {
     asked.resolve();
@@ -136,7 +140,7 @@ test("waiting bytes are counted and returned; a sender above the limit is closed
       held -= bytes;
     },
   };
-  const slow = deferred<Passing>();
+  const slow = deferred<InspectedMessage>();
   const inspect = inspector((_from, text) => (text === "slow" ? slow.promise : passing(text)));
   const { client, far } = await openPair({ inspect, account });
   const texts = heard(far, 21);
@@ -146,7 +150,7 @@ test("waiting bytes are counted and returned; a sender above the limit is closed
   assert.equal((await texts).length, 21);
   assert.ok(held < 1_000, `${held} bytes are held still`);
 
-  const never = deferred<Passing>();
+  const never = deferred<InspectedMessage>();
   const stuck = await openPair({ inspect: inspector(() => never.promise), account });
   const closed = closeOf(stuck.client);
   // They are sent in one piece: what the gateway reads later waits in the socket, which protects a slower sender.

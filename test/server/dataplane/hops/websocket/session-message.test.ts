@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import test from "node:test";
-import { readMessage } from "../../../../../src/server/dataplane/hops/websocket/session-message.ts";
+import { classifyMessage } from "../../../../../src/server/dataplane/hops/websocket/session-message.ts";
 
 const EVENT = '{"type":"conversation.item.create","item":{"content":[{"text":"\u0122 caf\u00e9 \u{1f600}"}]}}';
 
@@ -35,13 +35,13 @@ const cases: readonly (readonly [what: string, data: Buffer, kind: string])[] = 
   ["audio that begins like an event", Buffer.concat([Buffer.from('{"'), Buffer.alloc(64, 0x90)]), "sound"],
 ];
 for (const [what, data, kind] of cases) {
-  test(`a binary message is read: ${what}`, () => assert.equal(readMessage({ data, isBinary: true }).kind, kind));
+  test(`a binary message is read: ${what}`, () => assert.equal(classifyMessage({ data, isBinary: true }).kind, kind));
 }
 
 test("random bytes are audio, and bytes declared as text are text", () => {
   for (let i = 0; i < 2_000; i++) {
     const data = Buffer.concat([Buffer.from('{"'), randomBytes(200)]);
-    assert.equal(readMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));
+    assert.equal(classifyMessage({ data, isBinary: true }).kind, "sound", data.toString("base64"));
   }
-  assert.equal(readMessage({ data: Buffer.from("\u0000"), isBinary: false }).kind, "text");
+  assert.equal(classifyMessage({ data: Buffer.from("\u0000"), isBinary: false }).kind, "text");
 });

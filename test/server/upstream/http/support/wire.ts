@@ -5,7 +5,7 @@ import {
   type AnswerHandler,
   type HttpClient,
   HttpFault,
-  type Sending,
+  type RequestInProgress,
 } from "../../../../../src/server/upstream/http/index.ts";
 import type { UpstreamRequest } from "../../../../../src/server/upstream/ports.ts";
 import { atEnd, type Owner } from "../../../../e2e/support/wait.ts";
@@ -104,7 +104,7 @@ export type Dispatch = HttpClient["dispatch"];
 export function outcomeOf(
   dispatch: Dispatch,
   request: UpstreamRequest = POST,
-  drive: { readonly connected?: (sending: Sending, handler: AnswerHandler) => void } = {},
+  drive: { readonly connected?: (sending: RequestInProgress, handler: AnswerHandler) => void } = {},
 ): Promise<Outcome> {
   return new Promise((done) => {
     let head: Outcome["head"];
@@ -113,19 +113,19 @@ export function outcomeOf(
     const settle = (end: Outcome["end"], cause: Error | undefined): void =>
       done({ end, head, body: Buffer.concat(chunks).toString("latin1"), wasSent, cause });
     const handler: AnswerHandler = {
-      connected(sending) {
+      onConnected(sending) {
         wasSent = true;
         drive.connected?.(sending, handler);
       },
-      head(status, statusText, headers) {
+      onHead(status, statusText, headers) {
         head = { status, statusText, headers };
       },
-      data(chunk) {
+      onData(chunk) {
         chunks.push(Buffer.from(chunk));
         return true;
       },
-      complete: () => settle("complete", undefined),
-      failed: (cause) => settle("failed", cause),
+      onComplete: () => settle("complete", undefined),
+      onFailed: (cause) => settle("failed", cause),
     };
     dispatch(request, handler);
   });

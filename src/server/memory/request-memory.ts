@@ -8,7 +8,7 @@ export type Account = Pick<Admission, "hold" | "release">;
 const NONE: readonly Region[] = [];
 
 /** Bytes held by one request. It counts nothing once it is closed. */
-export class Holding implements Account {
+export class RequestMemory implements Account {
   readonly #account: Account;
   #bytes = 0;
   #regions: readonly Region[] = NONE;
@@ -42,7 +42,7 @@ export class Holding implements Account {
    */
   region(mostBytes: number): Region {
     const region = new Region(mostBytes);
-    if (this.#isClosed) region.leave();
+    if (this.#isClosed) region.release();
     this.#regions = [...this.#regions, region];
     return region;
   }
@@ -52,7 +52,7 @@ export class Holding implements Account {
     this.#isClosed = true;
     this.#account.release(this.#bytes);
     this.#bytes = 0;
-    for (const region of this.#regions) region.leave();
+    for (const region of this.#regions) region.release();
     this.#regions = NONE;
   }
 }

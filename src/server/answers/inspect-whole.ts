@@ -3,54 +3,54 @@ import { isUtf8 } from "node:buffer";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
 import { after, type Later } from "../core/guardrails/index.ts";
 import { type AnswerType, mediaOf, wholeTexts } from "./answer-body.ts";
-import type { Answered } from "./answer-events.ts";
+import type { AnswerContext } from "./answer-events.ts";
 import { UnreadableAnswer } from "./inspected-event.ts";
-import { judgedMessage, type ReadMessage } from "./message-stream.ts";
-import type { Mending } from "./rewrite-headers.ts";
+import { inspectMessage, type ReadMessage } from "./message-stream.ts";
+import type { BodyChange } from "./rewrite-headers.ts";
 
-export interface MadeAnswer {
+export interface InspectedBody {
   readonly body: Buffer;
-  readonly mending: Mending;
+  readonly change: BodyChange;
 }
 
 /** Returns the inspected body, or `undefined` if it is refused. Throws `UnreadableAnswer`. */
-export function judgedWhole(
+export function inspectWhole(
   body: Buffer,
   type: AnswerType,
   answer: JudgedAnswer,
-  { route, dialect, read }: Answered,
+  { route, dialect, read }: AnswerContext,
   metrics: GuardrailMetrics,
-): Later<MadeAnswer | undefined> {
-  if (read !== undefined) return wholeMessage(body, read, answer, metrics);
+): Later<InspectedBody | undefined> {
+  if (read !== undefined) return inspectWholeMessage(body, read, answer, metrics);
   const whole = wholeTexts(body, type, route.name, dialect);
   if (whole === undefined) {
     metrics.uninspected(mediaOf(type));
-    return { body, mending: {} };
+    return { body, change: {} };
   }
   for (const what of whole.uninspected) metrics.uninspected(what);
   const rewritten = answer.whole(whole.texts.map(({ text }) => text));
   return after(rewritten, (rewrites) => {
     if (rewrites === undefined) return undefined;
     const made = whole.rewrite(rewrites.map((one) => one?.text));
-    const mending = { isRewritten: true, length: made.length, isTranscoded: whole.isTranscoded };
-    return { body: made, mending: made === body ? {} : mending };
+    const change = { isRewritten: true, length: made.length, isTranscoded: whole.isTranscoded };
+    return { body: made, change: made === body ? {} : change };
   });
 }
 
-function wholeMessage(
+function inspectWholeMessage(
   body: Buffer,
   read: ReadMessage,
   answer: JudgedAnswer,
   metrics: GuardrailMetrics,
-): Later<MadeAnswer | undefined> {
+): Later<InspectedBody | undefined> {
   if (!isUtf8(body)) throw new UnreadableAnswer("it is not UTF-8");
   const written = body.toString("utf8");
   // Clients skip a byte order mark.
   const text = written.startsWith("\uFEFF") ? written.slice(1) : written;
-  return after(judgedMessage(text, read, answer, metrics), (shown) => {
+  return after(inspectMessage(text, read, answer, metrics), (shown) => {
     if (shown === undefined) return undefined;
-    if (shown === text) return { body, mending: {} };
+    if (shown === text) return { body, change: {} };
     const made = Buffer.from(shown);
-    return { body: made, mending: { isRewritten: true, length: made.length } };
+    return { body: made, change: { isRewritten: true, length: made.length } };
   });
 }

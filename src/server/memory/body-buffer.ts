@@ -6,8 +6,9 @@
  * each request would cost more than the rest of its processing. Larger bodies, and decompressed ones, which cost their sender
  * nothing, are kept in memory that is returned to the system.
  */
-import type { Holding } from "./holding.ts";
+
 import type { Region } from "./region.ts";
+import type { RequestMemory } from "./request-memory.ts";
 
 const FIRST_BLOCK_BYTES = 4 << 10;
 /** Size above which a body is moved to memory that is returned to the system, in bytes. */
@@ -21,9 +22,9 @@ const SMALL_CHUNKS_BYTES = 16 << 10;
 
 const NO_BYTES = Buffer.alloc(0);
 
-export class Gathering {
-  readonly #holding: Holding;
-  readonly #mostBytes: number;
+export class BodyBuffer {
+  readonly #holding: RequestMemory;
+  readonly #maxBytes: number;
   #bytes = 0;
   /** First chunk, until there is a second. */
   #only: Buffer | undefined;
@@ -37,10 +38,10 @@ export class Gathering {
   #smallListed = 0;
   #smallEnd = 0;
 
-  /** Starts an empty body. `mostBytes`: maximum size. `isReceived`: the chunks come from a socket. */
-  constructor(holding: Holding, mostBytes: number, isReceived = false) {
+  /** Starts an empty body. `maxBytes`: maximum size. `isReceived`: the chunks come from a socket. */
+  constructor(holding: RequestMemory, mostBytes: number, isReceived = false) {
     this.#holding = holding;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = mostBytes;
     if (isReceived) this.#chunks = [];
   }
 
@@ -124,14 +125,14 @@ export class Gathering {
   #grow(): void {
     if (this.#bytes <= MAX_BLOCK_BYTES) {
       const length = Math.max(FIRST_BLOCK_BYTES, 2 ** Math.ceil(Math.log2(this.#bytes)));
-      const block = Buffer.allocUnsafeSlow(Math.min(length, this.#mostBytes));
+      const block = Buffer.allocUnsafeSlow(Math.min(length, this.#maxBytes));
       block.set(this.#block);
       this.#block = block;
       return;
     }
     const before = this.#block;
     const isFirst = this.#region === undefined;
-    this.#region ??= this.#holding.region(this.#mostBytes);
+    this.#region ??= this.#holding.region(this.#maxBytes);
     this.#region.grow(this.#bytes);
     this.#block = this.#region.view(this.#region.length);
     if (isFirst) this.#block.set(before);

@@ -1,7 +1,7 @@
 /** Base class for stages that observe an answer, or change a part of it, as it passes. */
 import type { Downstream } from "./ports.ts";
 
-export class Passing implements Downstream {
+export class PassThrough implements Downstream {
   readonly #to: Downstream;
 
   constructor(to: Downstream) {
