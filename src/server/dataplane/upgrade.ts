@@ -236,17 +236,15 @@ export async function serveUpgrade(
     drainEnded.addEventListener("abort", stop, { once: true });
     stopUnlessBusy();
     if (drainEnded.aborted) stop();
-    const routing = ports.origins.route(channel, effective.profile.poolSubset, { request: prepared, requestId });
-    const routed = await routing;
-    if (routed.kind === "answered") {
-      const { status, contentType, body } = routed.answer;
+    const route = await ports.origins.route(channel, effective.profile.poolSubset, { request: prepared, requestId });
+    if (route.kind === "answered") {
+      const { status, contentType, body } = route.answer;
       attempt.begin();
       attempt.recordAnswer(status);
       finish(status, "");
       refuseUpgrade(socket, status, ["content-type", contentType, "x-gateway-request-id", requestId], body);
       return;
     }
-    const route = routed;
     schedulerWatch = route.watch;
     schedulerWatch?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
     const gate = createModelGate(admitted, target, snapshot, governed);

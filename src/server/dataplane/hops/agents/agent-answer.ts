@@ -8,11 +8,11 @@ import { JoinedMessages } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
-import { after, type JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
+import { after, type Later } from "../../../core/guardrails/index.ts";
 import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
-import type { Exchange } from "../../exchange.ts";
-import { type AgentCall, nounOf } from "./agent-call.ts";
+import type { AgentAnswerOptions } from "./agent-answer-options.ts";
+import { nounOf } from "./agent-call.ts";
 import {
   forwardableHeaders,
   OVERSIZE,
@@ -22,27 +22,6 @@ import {
   undecodableError,
   withContentLength,
 } from "./answer-wire.ts";
-
-interface AgentAnswerOptions {
-  readonly exchange: Pick<Exchange, "holding" | "abortWithError" | "upstream">;
-  /** Receiver of the answer: the exchange, or a stage in front of it. */
-  readonly to: Downstream;
-  readonly call: AgentCall;
-  /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
-  readonly judged: JudgedAnswer | undefined;
-  /** Records guardrail decisions, once, before the end or a refusal. Returns the refusal. Throws `audit_unavailable`. */
-  readonly settle: () => GatewayError | undefined;
-  /** Returns whether the caller sees a tool in a list. It is `undefined` if all tools are shown or the call lists none. */
-  readonly isToolShown: ((tool: string) => boolean) | undefined;
-  /** Receives each answer to `tools/list` as the server sent it. */
-  readonly onToolList: (message: string) => void;
-  /** Called when the server announces that its tools have changed. */
-  readonly onToolsChanged: () => void;
-  /** Receives each message of the answer as the server sent it. */
-  readonly onMessage: (message: string) => void;
-  /** Calls `begin` once a client has waited long for the beginning of a stream. */
-  readonly whenSilent: (begin: () => void) => void;
-}
 
 /** Maximum size of an answer read as a whole. A longer one passes unread unless it must be inspected. */
 const MAX_WHOLE_BYTES = 1 << 20;
@@ -82,9 +61,9 @@ export class AgentAnswer implements Downstream {
   #end: "no" | "complete" | Error = "no";
   #resume: (() => void) | undefined;
 
-  constructor(terms: AgentAnswerOptions) {
-    this.#options = terms;
-    this.#to = terms.to;
+  constructor(options: AgentAnswerOptions) {
+    this.#options = options;
+    this.#to = options.to;
   }
 
   get isGone(): boolean {
