@@ -1,12 +1,12 @@
 /** Lists the models in a node's cache, and which of them its configuration uses. */
 
 import { escapeControls } from "../../base/index.ts";
-import { modelNeeds, openModelStore, type Stock, takeStock } from "../../server/models/index.ts";
+import { type CacheInventory, modelNeeds, openModelStore, readCacheInventory } from "../../server/models/index.ts";
 import { composeNode, modelCacheOf } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { type Io, resolvePath } from "../io.ts";
 
-interface NodeStock extends Stock {
+interface NodeStock extends CacheInventory {
   /** Absolute path of `cache_dir`. */
   readonly directory: string;
   /** False if the configuration arrives through the admin API, and so is unknown here. */
@@ -30,7 +30,7 @@ export async function stockOf(config: string, io: Io): Promise<NodeStock | undef
     monotonic: () => performance.now(),
   });
   try {
-    const stock = await takeStock(store, document === undefined ? [] : modelNeeds(document));
+    const stock = await readCacheInventory(store, document === undefined ? [] : modelNeeds(document));
     return { ...stock, directory, isKnown: nodeFile.deployment !== undefined };
   } finally {
     await store.close();

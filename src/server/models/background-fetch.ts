@@ -4,7 +4,7 @@
  * decisions, section 12. Times are in milliseconds.
  */
 import { createSemaphore, type Instruments, type Log } from "../../base/index.ts";
-import { systemWaiting, type Waiting } from "./fetch/fetch-attempts.ts";
+import { type RetryTiming, systemRetryTiming } from "./fetch/fetch-attempts.ts";
 import { ModelError } from "./model-error.ts";
 import type { ModelNeed } from "./model-needs.ts";
 import type { ModelStore, ModelView, Progress } from "./types.ts";
@@ -12,10 +12,10 @@ import type { ModelStore, ModelView, Progress } from "./types.ts";
 /** Maximum number of models fetched at once; the files of each are fetched in parallel too. */
 const CONCURRENT_MODELS = 2;
 const FIRST_RETRY_MS = 30_000;
-const LONGEST_RETRY_MS = 600_000;
+const MAX_RETRY_MS = 600_000;
 /** Interval between log lines, which are also written at each tenth of the total, at most once a second. */
-const LOG_EVERY_MS = 10_000;
-const LOG_AT_MOST_EVERY_MS = 1_000;
+const LOG_INTERVAL_MS = 10_000;
+const MIN_LOG_INTERVAL_MS = 1_000;
 
 export interface ModelStatus {
   readonly name: string;
@@ -30,9 +30,9 @@ export interface ModelStatus {
 
 export interface ModelSupply {
   /** Returns the models that are in the cache, by name. Uses no network; may read files to verify them. */
-  ready(needs: readonly ModelNeed[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelView>>;
+  cachedViews(needs: readonly ModelNeed[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelView>>;
   /** Replaces the set of wanted models; missing ones are fetched. */
-  want(needs: readonly ModelNeed[]): void;
+  setWanted(needs: readonly ModelNeed[]): void;
   wanted(): readonly ModelNeed[];
   /** Returns the state of the wanted models, in their order. */
   status(): readonly ModelStatus[];
@@ -46,10 +46,10 @@ export interface SupplyOptions {
   readonly log: Log;
   readonly monotonic: () => number;
   readonly instruments?: Instruments;
-  readonly waiting?: Waiting;
+  readonly waiting?: RetryTiming;
 }
 
-interface Wanted {
+interface WantedModel {
   readonly need: ModelNeed;
   readonly stop: AbortController;
   status: ModelStatus;
@@ -59,81 +59,81 @@ interface Wanted {
 const keyOf = ({ model: { name, hub, files }, parts }: ModelNeed): string => JSON.stringify([name, hub, files, parts]);
 
 export function openModelSupply(options: SupplyOptions): ModelSupply {
-  const { store, log, waiting = systemWaiting } = options;
+  const { store, log, waiting = systemRetryTiming } = options;
   const listeners = new Set<() => void>();
   /** Sizes last seen in the cache. */
   const sizes = new Map<string, number>();
-  let wanted = new Map<string, Wanted>();
-  const slots = createSemaphore({ permits: CONCURRENT_MODELS });
+  let wanted = new Map<string, WantedModel>();
+  const fetchSemaphore = createSemaphore({ permits: CONCURRENT_MODELS });
   const metrics = options.instruments && metricsOf(options.instruments, () => [...wanted.values()]);
 
-  const changed = (): void => {
+  const notifyListeners = (): void => {
     for (const listener of [...listeners]) listener();
   };
 
-  const fetchOne = async (one: Wanted): Promise<void> => {
-    const { need, stop } = one;
+  const fetchOne = async (entry: WantedModel): Promise<void> => {
+    const { need, stop } = entry;
     const { name } = need.model;
-    const progress = progressLog(options, name);
-    const begun = options.monotonic();
-    let before = 0;
+    const logProgress = createProgressLogger(options, name);
+    const startedAt = options.monotonic();
+    let lastDone = 0;
     const manifest = await store.resolve(need.model, need.parts, stop.signal);
     const view = await store.ensure(manifest, {
       signal: stop.signal,
       onProgress({ done, total }) {
-        one.status = { name, state: "fetching", done, total, message: undefined };
-        if (done > before) metrics?.bytes.with(name).inc(done - before);
-        before = done;
-        progress({ done, total });
+        entry.status = { name, state: "fetching", done, total, message: undefined };
+        if (done > lastDone) metrics?.bytes.with(name).inc(done - lastDone);
+        lastDone = done;
+        logProgress({ done, total });
       },
     });
     sizes.set(keyOf(need), view.size);
-    one.status = readyOf(name, view.size);
+    entry.status = readyStatus(name, view.size);
     log.info("a model is ready", {
       model: name,
       bytes: view.size,
-      seconds: Math.round((options.monotonic() - begun) / 1_000),
+      seconds: Math.round((options.monotonic() - startedAt) / 1_000),
     });
   };
 
-  const keepTrying = async (one: Wanted): Promise<void> => {
-    const { need, stop } = one;
+  const fetchUntilCached = async (entry: WantedModel): Promise<void> => {
+    const { need, stop } = entry;
     const { name, hub } = need.model;
     const { signal } = stop;
-    const from = hub === undefined ? "its listed files" : `${hub.repo}@${hub.revision}`;
-    log.info("a model is being fetched", { model: name, from });
+    const source = hub === undefined ? "its listed files" : `${hub.repo}@${hub.revision}`;
+    log.info("a model is being fetched", { model: name, from: source });
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await slots.run(() => fetchOne(one), { signal });
-        return changed();
+        await fetchSemaphore.run(() => fetchOne(entry), { signal });
+        return notifyListeners();
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        const wait = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+        const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), MAX_RETRY_MS);
         const isKnown = error instanceof ModelError;
         const message = isKnown
           ? error.message
           : "it could not be downloaded because of an internal error, which is in the log";
         metrics?.failures.with(name, isKnown ? error.fault : "internal").inc();
-        one.status = { ...one.status, state: "failed", message };
+        entry.status = { ...entry.status, state: "failed", message };
         log.error("a model could not be downloaded; the download will be retried", {
           model: name,
           ...(isKnown ? { reason: message } : { error }),
-          retry_in_seconds: wait / 1_000,
+          retry_in_seconds: waitMs / 1_000,
         });
-        changed();
-        await waiting.wait(wait, signal).catch(() => undefined);
-        one.status = { ...one.status, state: "fetching" };
+        notifyListeners();
+        await waiting.wait(waitMs, signal).catch(() => undefined);
+        entry.status = { ...entry.status, state: "fetching" };
       }
     }
   };
 
   return {
-    async ready(needs, signal) {
+    async cachedViews(needs, signal) {
       const found = new Map<string, ModelView>();
       for (const need of needs) {
         signal.throwIfAborted();
-        const view = await lookUp(store, need);
+        const view = await findCachedView(store, need);
         if (view === undefined) sizes.delete(keyOf(need));
         else {
           found.set(need.model.name, view);
@@ -142,28 +142,28 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
       }
       return found;
     },
-    want(needs) {
-      const before = wanted;
+    setWanted(needs) {
+      const previous = wanted;
       wanted = new Map();
       for (const need of needs) {
         const key = keyOf(need);
         const { name } = need.model;
         const size = sizes.get(key);
-        const known = before.get(key);
-        before.delete(key);
-        const isUnderWay = known !== undefined && known.status.state !== "ready";
+        const previousEntry = previous.get(key);
+        previous.delete(key);
+        const isFetching = previousEntry !== undefined && previousEntry.status.state !== "ready";
         if (size !== undefined) {
-          known?.stop.abort();
-          wanted.set(key, { need, stop: new AbortController(), status: readyOf(name, size) });
-        } else if (isUnderWay) wanted.set(key, known);
+          previousEntry?.stop.abort();
+          wanted.set(key, { need, stop: new AbortController(), status: readyStatus(name, size) });
+        } else if (isFetching) wanted.set(key, previousEntry);
         else {
           const status = { name, state: "fetching", done: 0, total: undefined, message: undefined } as const;
-          const one: Wanted = { need, stop: new AbortController(), status };
-          wanted.set(key, one);
-          void keepTrying(one);
+          const entry: WantedModel = { need, stop: new AbortController(), status };
+          wanted.set(key, entry);
+          void fetchUntilCached(entry);
         }
       }
-      for (const { stop } of before.values()) stop.abort();
+      for (const { stop } of previous.values()) stop.abort();
       for (const key of sizes.keys()) if (!wanted.has(key)) sizes.delete(key);
     },
     wanted: () => [...wanted.values()].map(({ need }) => need),
@@ -179,7 +179,7 @@ export function openModelSupply(options: SupplyOptions): ModelSupply {
   };
 }
 
-const readyOf = (name: string, size: number): ModelStatus => ({
+const readyStatus = (name: string, size: number): ModelStatus => ({
   name,
   state: "ready",
   done: size,
@@ -191,7 +191,7 @@ const readyOf = (name: string, size: number): ModelStatus => ({
  * Looks a model up in the cache. Returns `undefined` if the cache cannot be read; fetching the model then reports the
  * reason.
  */
-async function lookUp(store: ModelStore, { model, parts }: ModelNeed): Promise<ModelView | undefined> {
+async function findCachedView(store: ModelStore, { model, parts }: ModelNeed): Promise<ModelView | undefined> {
   try {
     const manifest = await store.known(model, parts);
     return manifest && (await store.cached(manifest, { remembers: true }));
@@ -201,21 +201,21 @@ async function lookUp(store: ModelStore, { model, parts }: ModelNeed): Promise<M
   }
 }
 
-function progressLog({ log, monotonic }: SupplyOptions, model: string): (progress: Progress) => void {
-  let at = monotonic();
-  let tenths = 0;
+function createProgressLogger({ log, monotonic }: SupplyOptions, model: string): (progress: Progress) => void {
+  let lastLogAt = monotonic();
+  let lastTenths = 0;
   return ({ done, total }) => {
     const now = monotonic();
-    const reached = total === 0 ? 0 : Math.floor((10 * done) / total);
-    const isDue = now - at >= LOG_EVERY_MS || (reached > tenths && now - at >= LOG_AT_MOST_EVERY_MS);
+    const tenths = total === 0 ? 0 : Math.floor((10 * done) / total);
+    const isDue = now - lastLogAt >= LOG_INTERVAL_MS || (tenths > lastTenths && now - lastLogAt >= MIN_LOG_INTERVAL_MS);
     if (!isDue) return;
-    at = now;
-    tenths = reached;
+    lastLogAt = now;
+    lastTenths = tenths;
     log.info("a model is being fetched", { model, bytes: done, of: total, percent: Math.floor((100 * done) / total) });
   };
 }
 
-function metricsOf(instruments: Instruments, wanted: () => readonly Wanted[]) {
+function metricsOf(instruments: Instruments, wanted: () => readonly WantedModel[]) {
   instruments.observedGauge(
     "gateway_models_missing",
     "Models that the newest configuration needs and that are not in the cache yet.",

@@ -11,33 +11,33 @@ import type { ModelStore } from "./types.ts";
 /** Age in milliseconds below which a lock belongs to a running download. */
 const LIVE_LOCK_MS = 60_000;
 
-interface StockedModel {
+interface ModelInCache {
   readonly name: string;
   /** Size in bytes; `undefined` if it is not known on this node. */
   readonly size: number | undefined;
   readonly isCached: boolean;
 }
 
-export interface Unused {
+export interface UnusedEntry {
   /** Path relative to the cache. */
   readonly path: string;
   /** Bytes that removing this frees: 0 for a view, whose files are links. */
   readonly size: number;
 }
 
-export interface Stock {
-  readonly models: readonly StockedModel[];
-  readonly unused: readonly Unused[];
+export interface CacheInventory {
+  readonly models: readonly ModelInCache[];
+  readonly unused: readonly UnusedEntry[];
 }
 
 /** Takes inventory of the cache. `needs`: models in use. Uses no network and writes nothing. */
-export async function takeStock(
+export async function readCacheInventory(
   store: ModelStore & { readonly directory: string },
   needs: readonly ModelNeed[],
-): Promise<Stock> {
+): Promise<CacheInventory> {
   const layout = layoutOf(store.directory);
   const used = new Set<string>();
-  const models: StockedModel[] = [];
+  const models: ModelInCache[] = [];
   for (const { model, parts } of needs) {
     const manifest = await store.known(model, parts);
     const view = manifest && (await store.cached(manifest));
@@ -63,14 +63,14 @@ async function unusedIn(
   root: string,
   folder: string,
   isUsed: (name: string) => boolean,
-  counts: boolean,
-): Promise<readonly Unused[]> {
+  countsSize: boolean,
+): Promise<readonly UnusedEntry[]> {
   const names = await readdir(join(root, folder)).catch(() => []);
-  const gone = names.filter((name) => !isUsed(name)).sort();
+  const unusedNames = names.filter((name) => !isUsed(name)).sort();
   return Promise.all(
-    gone.map(async (name) => {
+    unusedNames.map(async (name) => {
       const path = join(folder, name);
-      const size = counts ? ((await stat(join(root, path)).catch(() => undefined))?.size ?? 0) : 0;
+      const size = countsSize ? ((await stat(join(root, path)).catch(() => undefined))?.size ?? 0) : 0;
       return { path, size };
     }),
   );
@@ -80,7 +80,7 @@ async function unusedIn(
  * Removes unused entries. Views are removed before contents, so that no incomplete view remains. Rejects with
  * `ModelError` while a download is running. `now`: milliseconds since 1970.
  */
-export async function removeUnused(directory: string, unused: readonly Unused[], now: number): Promise<void> {
+export async function removeUnused(directory: string, unused: readonly UnusedEntry[], now: number): Promise<void> {
   const { locks } = layoutOf(directory);
   for (const name of await readdir(locks).catch(() => [])) {
     const touched = await stat(join(locks, name)).catch(() => undefined);
@@ -91,7 +91,7 @@ export async function removeUnused(directory: string, unused: readonly Unused[],
       );
     }
   }
-  const isView = ({ path }: Unused): boolean => path.startsWith("views/");
+  const isView = ({ path }: UnusedEntry): boolean => path.startsWith("views/");
   for (const { path } of [...unused.filter(isView), ...unused.filter((one) => !isView(one))]) {
     await rm(join(directory, path), { recursive: true, force: true });
   }

@@ -9,7 +9,7 @@ import { isInnerPath } from "./paths.ts";
 import type { FileRole, Manifest, ManifestFile, ModelDeclaration, ModelParts } from "./types.ts";
 
 /** Names of files in the view, by role. External data keep their names, since the graph refers to them by name. */
-const NAMES: Readonly<Partial<Record<FileRole, string>>> = {
+const FILE_NAMES: Readonly<Partial<Record<FileRole, string>>> = {
   graph: "model.onnx",
   tokenizer: "tokenizer.json",
   config: "config.json",
@@ -17,13 +17,13 @@ const NAMES: Readonly<Partial<Record<FileRole, string>>> = {
 };
 
 /** Roles that are needed if the graph runs elsewhere. */
-const OF_TEXT: ReadonlySet<FileRole> = new Set(["tokenizer", "config"]);
+const TEXT_ROLES: ReadonlySet<FileRole> = new Set(["tokenizer", "config"]);
 
 /** Builds the manifest. Throws `ModelError`. */
 export function declaredManifest({ name, files = [] }: ModelDeclaration, parts: ModelParts): Manifest {
-  const all = files.map(({ role: word, url, sha256, size }): ManifestFile => {
+  const declared = files.map(({ role: word, url, sha256, size }): ManifestFile => {
     const role = word === "model" ? "graph" : word;
-    const path = NAMES[role] ?? lastSegment(url);
+    const path = FILE_NAMES[role] ?? lastSegment(url);
     if (path === undefined || !isInnerPath(path) || path.includes("/")) {
       throw new ModelError(
         "refused",
@@ -32,9 +32,10 @@ export function declaredManifest({ name, files = [] }: ModelDeclaration, parts: 
     }
     return { role, path, digest: { kind: "sha256", hex: sha256.toLowerCase() }, size, url };
   });
-  const paths = new Set(all.map(({ path }) => path.toLowerCase()));
-  if (paths.size < all.length) throw new ModelError("refused", `model ${name}: two files would have the same name`);
-  const wanted = parts === "whole" ? all : all.filter(({ role }) => OF_TEXT.has(role));
+  const paths = new Set(declared.map(({ path }) => path.toLowerCase()));
+  if (paths.size < declared.length)
+    throw new ModelError("refused", `model ${name}: two files would have the same name`);
+  const wanted = parts === "whole" ? declared : declared.filter(({ role }) => TEXT_ROLES.has(role));
   const problem = sizeProblem(wanted);
   if (problem !== undefined) throw new ModelError("refused", `model ${name}: ${problem}`);
   return { model: name, parts, files: wanted, candidates: [], hub: undefined };

@@ -30,11 +30,11 @@ export const sha256Of = (text: string): string => createHash("sha256").update(te
 export const digestText = ({ kind, hex }: Digest): string => `${kind === "sha256" ? "sha256" : "git"}:${hex}`;
 
 /** Passes up to `length` bytes of the file to `take`. */
-export async function readThrough(
+export async function readInChunks(
   path: string,
   length: number,
   signal: AbortSignal | undefined,
-  take: (bytes: Uint8Array) => void,
+  onChunk: (bytes: Uint8Array) => void,
 ): Promise<void> {
   const file = await open(path, "r");
   try {
@@ -43,7 +43,7 @@ export async function readThrough(
       signal?.throwIfAborted();
       const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, length - at), at);
       if (bytesRead === 0) return;
-      take(buffer.subarray(0, bytesRead));
+      onChunk(buffer.subarray(0, bytesRead));
       at += bytesRead;
     }
   } finally {
@@ -53,6 +53,6 @@ export async function readThrough(
 
 export async function fileSha256(path: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash("sha256");
-  await readThrough(path, Number.POSITIVE_INFINITY, signal, (bytes) => hash.update(bytes));
+  await readInChunks(path, Number.POSITIVE_INFINITY, signal, (bytes) => hash.update(bytes));
   return hash.digest("hex");
 }

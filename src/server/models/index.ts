@@ -13,7 +13,7 @@ export {
   openModelSupply,
   type SupplyOptions,
 } from "./background-fetch.ts";
-export { removeUnused, type Stock, takeStock, type Unused } from "./cache-inventory.ts";
+export { type CacheInventory, readCacheInventory, removeUnused, type UnusedEntry } from "./cache-inventory.ts";
 export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
 export { ModelError, type ModelFault } from "./model-error.ts";
 export { type ModelNeed, modelNeeds } from "./model-needs.ts";

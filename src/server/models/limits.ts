@@ -7,7 +7,7 @@ import type { FileRole, ManifestFile } from "./types.ts";
 const MIB = 1 << 20;
 const GIB = 1024 * MIB;
 
-const LARGEST: Readonly<Record<FileRole, number>> = {
+const MAX_BYTES: Readonly<Record<FileRole, number>> = {
   // A protobuf message cannot exceed 2 GiB; larger weights are stored outside of it.
   graph: 4 * GIB,
   external_data: 16 * GIB,
@@ -17,17 +17,18 @@ const LARGEST: Readonly<Record<FileRole, number>> = {
   special_tokens_map: MIB,
 };
 
-const LARGEST_MODEL = 32 * GIB;
+const MAX_MODEL_BYTES = 32 * GIB;
 
 /** Describes which limit is exceeded; returns `undefined` if none is. */
 export function sizeProblem(files: readonly ManifestFile[]): string | undefined {
-  let whole = 0;
+  let totalBytes = 0;
   for (const { role, path, size } of files) {
     if (!Number.isSafeInteger(size) || size < 0) return `the size of ${path} is not a number of bytes`;
-    if (size > LARGEST[role]) return `${path} has ${size} bytes, and a file of role ${role} at most ${LARGEST[role]}`;
-    whole += size;
+    if (size > MAX_BYTES[role])
+      return `${path} has ${size} bytes, and a file of role ${role} at most ${MAX_BYTES[role]}`;
+    totalBytes += size;
   }
-  return whole > LARGEST_MODEL
-    ? `the files have ${whole} bytes together, and a model at most ${LARGEST_MODEL}`
+  return totalBytes > MAX_MODEL_BYTES
+    ? `the files have ${totalBytes} bytes together, and a model at most ${MAX_MODEL_BYTES}`
     : undefined;
 }

@@ -3,8 +3,8 @@
  * on every system.
  */
 
-const LONGEST = 512;
-const DEEPEST = 16;
+const MAX_PATH_LENGTH = 512;
+const MAX_DEPTH = 16;
 
 /**
  * Allowed segment: letters and digits of any script and common punctuation of file names. It excludes separators and
@@ -14,10 +14,10 @@ const SEGMENT = /^[\p{L}\p{N}_+=@,()[\] .-]+$/u;
 
 /** Returns whether a path is relative and uses `/`, without `..`, empty segments, hidden names or device names. */
 export function isInnerPath(path: string): boolean {
-  if (path.length === 0 || path.length > LONGEST) return false;
+  if (path.length === 0 || path.length > MAX_PATH_LENGTH) return false;
   const segments = path.split("/");
   return (
-    segments.length <= DEEPEST &&
+    segments.length <= MAX_DEPTH &&
     segments.every((segment) => SEGMENT.test(segment) && !/^\.+$/.test(segment) && !/^ | $/.test(segment))
   );
 }
@@ -25,10 +25,10 @@ export function isInnerPath(path: string): boolean {
 /** Returns the folder of a path; empty at the top. */
 export const folderOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 
-export const below = (folder: string, name: string): string => (folder === "" ? name : `${folder}/${name}`);
+export const joinPath = (folder: string, name: string): string => (folder === "" ? name : `${folder}/${name}`);
 
 /** Returns the folder, then each of its parents up to the top. */
-export function upwards(folder: string): readonly string[] {
+export function foldersUpwards(folder: string): readonly string[] {
   const found = [folder];
   for (let at = folder; at !== ""; ) {
     at = folderOf(at);

@@ -1,15 +1,15 @@
 /** Resolves a revision of a repository to its commit, for `models pin`. Downloads nothing. */
 
 import type { ForwardProxies } from "../forward-proxy/index.ts";
-import { refusalOf } from "./fetch/download-refusal.ts";
-import { systemWaiting } from "./fetch/fetch-attempts.ts";
+import { readRefusal } from "./fetch/download-refusal.ts";
+import { systemRetryTiming } from "./fetch/fetch-attempts.ts";
 import { openTransport, TRANSPORT_LIMITS } from "./fetch/hub-transport.ts";
-import { chosenManifest, DEFAULT_ENDPOINT, endpointOf, graphIn, likelyExternal } from "./hub/choose.ts";
+import { chooseManifest, DEFAULT_ENDPOINT, endpointOf, findGraph, likelyExternalData } from "./hub/choose.ts";
 import { listRepository } from "./hub/listing.ts";
 import { ModelError } from "./model-error.ts";
 import type { ManifestFile } from "./types.ts";
 
-interface PinQuestion {
+interface PinOptions {
   /** Repository, as `owner/name`. */
   readonly repo: string;
   /** Branch, tag or commit. */
@@ -40,13 +40,13 @@ export interface Pin {
 }
 
 /** Resolves a revision. Rejects with `ModelError`. */
-export async function pinModel(question: PinQuestion): Promise<Pin> {
-  const { repo, revision, model, token, userAgent, signal } = question;
-  const endpoint = endpointOf({ endpoint: question.endpoint ?? DEFAULT_ENDPOINT });
-  const transport = openTransport({ ...TRANSPORT_LIMITS, userAgent, proxies: question.proxies });
+export async function pinModel(options: PinOptions): Promise<Pin> {
+  const { repo, revision, model, token, userAgent, signal } = options;
+  const endpoint = endpointOf({ endpoint: options.endpoint ?? DEFAULT_ENDPOINT });
+  const transport = openTransport({ ...TRANSPORT_LIMITS, userAgent, proxies: options.proxies });
   try {
     const listing = await listRepository(
-      { transport, waiting: systemWaiting, endpoint, token },
+      { transport, waiting: systemRetryTiming, endpoint, token },
       repo,
       revision,
       signal,
@@ -55,7 +55,7 @@ export async function pinModel(question: PinQuestion): Promise<Pin> {
     if (/^[0-9a-f]{40}$/.test(revision) && commit !== revision) {
       throw new ModelError("mismatch", `${endpoint}/${repo} answers with commit ${commit} in place of ${revision}`);
     }
-    const graph = graphIn(listing, model);
+    const graph = findGraph(listing, model);
     if (graph === undefined) {
       const graphs = files.map(({ path }) => path).filter((path) => path.endsWith(".onnx"));
       const has = graphs.length === 0 ? "it has no ONNX graph" : `it has ${graphs.slice(0, 50).join(", ")}`;
@@ -65,18 +65,18 @@ export async function pinModel(question: PinQuestion): Promise<Pin> {
       );
     }
     const hub = { repo, revision: commit, endpoint, model: graph };
-    const manifest = chosenManifest({ name: repo, hub }, "whole", listing);
+    const manifest = chooseManifest({ name: repo, hub }, "whole", listing);
     const probe = manifest.files.find(({ role }) => role !== "graph") ?? manifest.files[0];
-    const answer = probe && (await transport.open({ url: new URL(probe.url), token, signal }));
-    const isHad = answer === undefined || answer.status === 200;
-    const denied = isHad ? undefined : await refusalOf(answer, token);
+    const answer = probe && (await transport.send({ url: new URL(probe.url), token, signal }));
+    const isFetchable = answer === undefined || answer.status === 200;
+    const denied = isFetchable ? undefined : await readRefusal(answer, token);
     answer?.body.destroy();
     return {
       endpoint,
       commit,
       graph,
       files: manifest.files,
-      likely: likelyExternal(graph, manifest.candidates),
+      likely: likelyExternalData(graph, manifest.candidates),
       license,
       modifiedAt,
       needsToken: isGated || isPrivate,

@@ -7,16 +7,16 @@ import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { mapWithLimit } from "../../base/index.ts";
 import { LOCK_TIMES, type LockTimes } from "./cache/cache-lock.ts";
-import { type Layout, layoutOf, makeFolders, storageError } from "./cache/layout.ts";
-import { keepManifest, readManifest } from "./cache/manifest-file.ts";
-import { isWhole, layOut, viewIdOf, viewOf } from "./cache/model-view.ts";
-import { sweepParts } from "./cache/part.ts";
+import { type Layout, layoutOf, makeFolders, toStorageError } from "./cache/layout.ts";
+import { readManifest, writeManifest } from "./cache/manifest-file.ts";
+import { createView, isViewComplete, viewIdOf, viewOf } from "./cache/model-view.ts";
+import { deleteOldPartialFiles } from "./cache/part.ts";
 import { declaredManifest } from "./declared.ts";
-import { externalDataOf } from "./external-data.ts";
-import { obtain, type Source } from "./fetch/download.ts";
-import { systemWaiting, type Waiting } from "./fetch/fetch-attempts.ts";
+import { readExternalDataPaths } from "./external-data.ts";
+import { type DownloadSource, ensureInCache } from "./fetch/download.ts";
+import { type RetryTiming, systemRetryTiming } from "./fetch/fetch-attempts.ts";
 import { openTransport, TRANSPORT_LIMITS, type TransportOptions } from "./fetch/hub-transport.ts";
-import { chosenManifest, endpointOf, likelyExternal } from "./hub/choose.ts";
+import { chooseManifest, endpointOf, likelyExternalData } from "./hub/choose.ts";
 import { listRepository } from "./hub/listing.ts";
 import { sizeProblem } from "./limits.ts";
 import { ModelError } from "./model-error.ts";
@@ -35,8 +35,8 @@ export interface StoreOptions extends Partial<Omit<TransportOptions, "userAgent"
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly monotonic: () => number;
-  readonly waiting?: Waiting;
-  readonly lockTimes?: Partial<Pick<LockTimes, "pollMs" | "deadAfterMs" | "longestMs">>;
+  readonly waiting?: RetryTiming;
+  readonly lockTimes?: Partial<Pick<LockTimes, "pollMs" | "deadAfterMs" | "maxWaitMs">>;
 }
 
 export interface OpenStore extends ModelStore {
@@ -46,7 +46,7 @@ export interface OpenStore extends ModelStore {
 
 export function openModelStore(options: StoreOptions): OpenStore {
   const layout = layoutOf(options.directory);
-  const { waiting = systemWaiting, monotonic } = options;
+  const { waiting = systemRetryTiming, monotonic } = options;
   const lockTimes: LockTimes = { ...LOCK_TIMES, ...options.lockTimes, monotonic, wait: waiting.wait };
   const transport = openTransport({ ...TRANSPORT_LIMITS, ...options });
   /** Declaration of each manifest, for credentials and names of graphs, which manifests do not contain. */
@@ -65,18 +65,18 @@ export function openModelStore(options: StoreOptions): OpenStore {
     signal?: AbortSignal,
   ): Promise<ModelView | undefined> => {
     const id = viewIdOf(manifest.files);
-    if (id === undefined || !(await isWhole(layout, id, manifest.files, remembers, signal))) return undefined;
+    if (id === undefined || !(await isViewComplete(layout, id, manifest.files, remembers, signal))) return undefined;
     return viewOf(layout, id, manifest);
   };
 
   /** Fetches the missing files of `files` and returns all of them with their digests in the cache. */
-  const settle = async (
+  const ensureFiles = async (
     files: readonly ManifestFile[],
-    source: Source,
+    source: DownloadSource,
     { signal, onBytes }: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
   ): Promise<readonly ManifestFile[]> => {
-    return mapWithLimit(files, CONCURRENT_FILES, signal, async (file, until) => {
-      const hex = await obtain(file, source, { signal: until, onBytes });
+    return mapWithLimit(files, CONCURRENT_FILES, signal, async (file, fileSignal) => {
+      const hex = await ensureInCache(file, source, { signal: fileSignal, onBytes });
       return { ...file, digest: { kind: "sha256", hex } };
     });
   };
@@ -85,8 +85,8 @@ export function openModelStore(options: StoreOptions): OpenStore {
     const declaration = declarations.get(manifest);
     const { hub } = manifest;
     await makeFolders(layout);
-    await sweepParts(layout.parts, options.now()).catch(() => undefined);
-    const source: Source = {
+    await deleteOldPartialFiles(layout.parts, options.now()).catch(() => undefined);
+    const source: DownloadSource = {
       transport,
       waiting,
       lockTimes,
@@ -95,24 +95,24 @@ export function openModelStore(options: StoreOptions): OpenStore {
       commit: hub?.commit,
     };
     const graph = manifest.files.find(({ role }) => role === "graph");
-    const likely = graph === undefined ? [] : likelyExternal(graph.path, manifest.candidates);
-    let total = sizeOf([...manifest.files, ...likely]);
+    const likely = graph === undefined ? [] : likelyExternalData(graph.path, manifest.candidates);
+    let total = totalBytes([...manifest.files, ...likely]);
     let done = 0;
     await checkSpace(layout, total);
     const onBytes = (more: number): void => {
       done += more;
       onProgress?.({ done, total });
     };
-    const first = await settle(manifest.files, source, { signal, onBytes });
-    const data = await dataOf(layout, first, manifest, signal);
-    total = sizeOf([...first, ...data]);
-    if (data.length > 0) await checkSpace(layout, sizeOf(data));
-    const files = [...first, ...(await settle(data, source, { signal, onBytes }))];
+    const first = await ensureFiles(manifest.files, source, { signal, onBytes });
+    const data = await findExternalData(layout, first, manifest, signal);
+    total = totalBytes([...first, ...data]);
+    if (data.length > 0) await checkSpace(layout, totalBytes(data));
+    const files = [...first, ...(await ensureFiles(data, source, { signal, onBytes }))];
     const complete: Manifest = { ...manifest, files, candidates: [] };
     const id = viewIdOf(files);
     if (id === undefined) throw new Error("a downloaded file has no digest");
-    await layOut(layout, id, files);
-    await keepManifest(layout, complete, declaration?.hub?.model);
+    await createView(layout, id, files);
+    await writeManifest(layout, complete, declaration?.hub?.model);
     return viewOf(layout, id, complete);
   };
 
@@ -120,39 +120,40 @@ export function openModelStore(options: StoreOptions): OpenStore {
     directory: options.directory,
     known,
     async resolve(model, parts, signal) {
-      const before = await known(model, parts);
-      if (before !== undefined || model.hub === undefined) return before ?? declaredManifest(model, parts);
+      const cachedManifest = await known(model, parts);
+      if (cachedManifest !== undefined || model.hub === undefined)
+        return cachedManifest ?? declaredManifest(model, parts);
       const { hub } = model;
       const endpoint = endpointOf(hub);
-      const asked = { transport, waiting, endpoint, token: hub.token || undefined };
-      const listing = await listRepository(asked, hub.repo, hub.revision, signal);
-      const manifest = chosenManifest({ name: model.name, hub }, parts, listing);
+      const hubConnection = { transport, waiting, endpoint, token: hub.token || undefined };
+      const listing = await listRepository(hubConnection, hub.repo, hub.revision, signal);
+      const manifest = chooseManifest({ name: model.name, hub }, parts, listing);
       declarations.set(manifest, model);
       return manifest;
     },
-    cached: (manifest, looking) => cached(manifest, looking?.remembers ?? false),
-    async ensure(manifest, ensuring) {
+    cached: (manifest, options) => cached(manifest, options?.remembers ?? false),
+    async ensure(manifest, ensureOptions) {
       try {
-        return (await cached(manifest, true, ensuring.signal)) ?? (await fetchAll(manifest, ensuring));
+        return (await cached(manifest, true, ensureOptions.signal)) ?? (await fetchAll(manifest, ensureOptions));
       } catch (error) {
-        ensuring.signal.throwIfAborted();
-        throw named(manifest, storageError(layout.root, error));
+        ensureOptions.signal.throwIfAborted();
+        throw withModelName(manifest, toStorageError(layout.root, error));
       }
     },
     close: () => transport.close(),
   };
 }
 
-const sizeOf = (files: readonly ManifestFile[]): number => files.reduce((sum, { size }) => sum + size, 0);
+const totalBytes = (files: readonly ManifestFile[]): number => files.reduce((sum, { size }) => sum + size, 0);
 
-function named({ model }: Manifest, error: unknown): unknown {
+function withModelName({ model }: Manifest, error: unknown): unknown {
   if (!(error instanceof ModelError) || error.message.startsWith("model ")) return error;
   const { fault, message, retryAfterMs } = error;
   return new ModelError(fault, `model ${model}: ${message}`, { cause: error, retryAfterMs });
 }
 
 /** Returns the external data files of the graph that are not among `files` yet. */
-async function dataOf(
+async function findExternalData(
   layout: Layout,
   files: readonly ManifestFile[],
   { candidates, hub }: Manifest,
@@ -160,10 +161,10 @@ async function dataOf(
 ): Promise<readonly ManifestFile[]> {
   const graph = files.find(({ role }) => role === "graph");
   if (graph === undefined) return [];
-  const here = new Set(files.map(({ path }) => path));
-  const paths = await externalDataOf(join(layout.blobs, graph.digest.hex), graph.path, signal);
+  const presentPaths = new Set(files.map(({ path }) => path));
+  const paths = await readExternalDataPaths(join(layout.blobs, graph.digest.hex), graph.path, signal);
   const data = paths
-    .filter((path) => !here.has(path))
+    .filter((path) => !presentPaths.has(path))
     .map((path) => {
       const found = candidates.find((candidate) => candidate.path === path);
       if (found !== undefined) return found;

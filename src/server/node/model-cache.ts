@@ -86,7 +86,7 @@ interface CompiledFromCache {
 
 /** Compiles with the models of the cache, which is read only if some are needed. */
 export async function compileFromCache(
-  supply: Pick<ModelSupply, "ready">,
+  supply: Pick<ModelSupply, "cachedViews">,
   make: (models: Views) => CompiledSources,
   signal: AbortSignal,
 ): Promise<CompiledFromCache> {
@@ -94,6 +94,6 @@ export async function compileFromCache(
   const { document } = sources.deployment;
   if (sources.compiled.kind !== "awaits" || document === undefined) return { sources, needs: [] };
   const needs = modelNeeds(document);
-  const views = await supply.ready(needs, signal);
+  const views = await supply.cachedViews(needs, signal);
   return { sources: views.size === 0 ? sources : make(views), needs };
 }

@@ -89,11 +89,11 @@ function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: (
 test("a needed model is fetched in the background with visible progress", async (t) => {
   const { hub, supply, need, lines, instruments } = await opened(t);
   const held = holding(hub);
-  assert.equal((await supply.ready([need], never())).size, 0);
+  assert.equal((await supply.cachedViews([need], never())).size, 0);
   assert.equal(hub.seen.length, 0);
 
   const came = nextChange(supply);
-  supply.want([need]);
+  supply.setWanted([need]);
   assert.deepEqual(supply.status(), [
     { name: "names", state: "fetching", done: 0, total: undefined, message: undefined },
   ]);
@@ -102,12 +102,12 @@ test("a needed model is fetched in the background with visible progress", async 
   const [standing] = supply.status();
   assert.equal(standing?.total, SIZE);
   assert.match(missingModelsText(supply.status()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
-  supply.want([need]);
+  supply.setWanted([need]);
   held.release();
   await came;
   assert.deepEqual(supply.status(), [{ name: "names", state: "ready", done: SIZE, total: SIZE, message: undefined }]);
   assert.equal(missingModelsText(supply.status()), undefined);
-  assert.equal((await supply.ready([need], never())).get("names")?.size, SIZE);
+  assert.equal((await supply.cachedViews([need], never())).get("names")?.size, SIZE);
 
   assert.deepEqual([lines[0]?.message, lines.at(-1)?.message], ["a model is being fetched", "a model is ready"]);
   assert.equal(lines.at(-1)?.fields["bytes"], SIZE);
@@ -119,27 +119,27 @@ test("a needed model is fetched in the background with visible progress", async 
 test("a cached model is ready at once without a request", async (t) => {
   const { hub, supply, need, directory } = await opened(t);
   const came = nextChange(supply);
-  supply.want([need]);
+  supply.setWanted([need]);
   await came;
   hub.seen.length = 0;
-  await supply.ready([need], never());
-  supply.want([need]);
+  await supply.cachedViews([need], never());
+  supply.setWanted([need]);
   assert.equal(supply.status()[0]?.state, "ready");
   assert.equal(hub.seen.length, 0);
 
   await rm(join(directory, "views"), { recursive: true });
-  assert.equal((await supply.ready([need], never())).size, 0);
+  assert.equal((await supply.cachedViews([need], never())).size, 0);
   const again = nextChange(supply);
-  supply.want([need]);
+  supply.setWanted([need]);
   await again;
-  assert.equal((await supply.ready([need], never())).size, 1);
+  assert.equal((await supply.cachedViews([need], never())).size, 1);
 });
 
 test("a failed fetch is reported, and retried while the model is needed", async (t) => {
   const { hub, supply, need, lines, waits, directory } = await opened(t);
   let refusals = 0;
   hub.fault = (seen, answer) => seen.host === "hub" && refusals++ < 7 && fail(answer, 404, "RevisionNotFound");
-  supply.want([need]);
+  supply.setWanted([need]);
   await nextChange(supply);
   assert.equal(supply.status()[0]?.state, "failed");
   assert.match(missingModelsText(supply.status()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
@@ -155,16 +155,16 @@ test("a failed fetch is reported, and retried while the model is needed", async 
 test("a model that is no longer needed is not fetched further", async (t) => {
   const { hub, supply, need, directory } = await opened(t);
   const held = holding(hub);
-  supply.want([need]);
+  supply.setWanted([need]);
   await held.asked;
-  supply.want([]);
+  supply.setWanted([]);
   assert.deepEqual(supply.status(), []);
   // Its lock is released once it has ended.
   while ((await filesBelow(directory)).some((path) => path.endsWith(".lock"))) await new Promise(setImmediate);
   assert.deepEqual(await filesBelow(join(directory, "views")), []);
   hub.fault = () => false;
   const came = nextChange(supply);
-  supply.want([need]);
+  supply.setWanted([need]);
   await came;
   assert.equal(supply.status()[0]?.state, "ready");
 });
@@ -192,7 +192,7 @@ test("many models are needed and two are fetched at a time", async (t) => {
       parts: "text",
     }),
   );
-  supply.want(needs);
+  supply.setWanted(needs);
   while (supply.status().some(({ state, message }) => state !== "failed" && message === undefined))
     await nextChange(supply);
   assert.ok(most <= 2, `${most} at a time`);

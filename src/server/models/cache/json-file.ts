@@ -1,14 +1,14 @@
 /** Small JSON files of the cache: written atomically, and not trusted when read. */
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
-import { fileStats, isOurs } from "./trust.ts";
+import { fileStats, isOnlyOursToChange } from "./trust.ts";
 
 const MAX_BYTES = 4 << 20;
 
 /** Reads a JSON file. Returns `undefined` if it does not exist or another user wrote it. */
 export async function readJsonFile(path: string): Promise<unknown> {
   const stats = await fileStats(path);
-  if (stats === undefined || stats.size > MAX_BYTES || !isOurs(stats)) return undefined;
+  if (stats === undefined || stats.size > MAX_BYTES || !isOnlyOursToChange(stats)) return undefined;
   try {
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
@@ -17,18 +17,18 @@ export async function readJsonFile(path: string): Promise<unknown> {
 }
 
 export async function writeJsonFile(path: string, value: unknown): Promise<void> {
-  const unfinished = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporaryPath = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    const file = await open(unfinished, "wx", 0o644);
+    const file = await open(temporaryPath, "wx", 0o644);
     try {
       await file.writeFile(JSON.stringify(value));
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(unfinished, path);
+    await rename(temporaryPath, path);
   } catch (error) {
-    await rm(unfinished, { force: true });
+    await rm(temporaryPath, { force: true });
     throw error;
   }
 }

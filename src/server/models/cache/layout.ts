@@ -37,17 +37,17 @@ export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
   try {
     await mkdir(root, { recursive: true, mode: 0o755 });
     // `recursive` is not used here, since it hides why a folder cannot be created.
-    for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(unlessThere);
+    for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(ignoreExisting);
   } catch (error) {
-    throw storageError(root, error);
+    throw toStorageError(root, error);
   }
 }
 
-function unlessThere(error: NodeJS.ErrnoException): void {
+function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full",
   EDQUOT: "the quota of the disk is used up",
   EFBIG: "a file may not become so large here",
@@ -62,8 +62,8 @@ const WORDS: Readonly<Record<string, string>> = {
  * Converts a system error to a `ModelError` that names `cache_dir`, which the operator can change. Returns other errors
  * unchanged.
  */
-export function storageError(root: string, error: unknown): unknown {
+export function toStorageError(root: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof ModelError || code === undefined) return error;
-  return new ModelError("storage", `cache_dir ${root}: ${WORDS[code] ?? code}`, { cause: error });
+  return new ModelError("storage", `cache_dir ${root}: ${ERROR_TEXTS[code] ?? code}`, { cause: error });
 }

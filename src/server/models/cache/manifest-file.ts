@@ -14,7 +14,7 @@ const MAX_FILES = 1_000;
 export const manifestName = ({ hub, parts }: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
   `${sha256Of([hub?.endpoint, hub?.repo, hub?.commit, graph ?? "", parts].join("\n"))}.json`;
 
-const pathOf = (layout: Layout, manifest: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
+const manifestPath = (layout: Layout, manifest: Pick<Manifest, "hub" | "parts">, graph: string | undefined): string =>
   join(layout.manifests, manifestName(manifest, graph));
 
 /** Reads a manifest. Returns `undefined` if it was never resolved here, or if its file was altered. */
@@ -25,15 +25,15 @@ export async function readManifest(
   parts: ModelParts,
 ): Promise<Manifest | undefined> {
   const origin = { endpoint: endpointOf(hub), repo: hub.repo, commit: hub.revision };
-  const read = await readJsonFile(pathOf(layout, { hub: origin, parts }, hub.model));
-  const listed = (read as { readonly files?: unknown } | undefined | null)?.files;
-  if (!Array.isArray(listed) || listed.length > MAX_FILES || !listed.every(isFile)) return undefined;
+  const parsed = await readJsonFile(manifestPath(layout, { hub: origin, parts }, hub.model));
+  const listed = (parsed as { readonly files?: unknown } | undefined | null)?.files;
+  if (!Array.isArray(listed) || listed.length > MAX_FILES || !listed.every(isManifestFile)) return undefined;
   const files: readonly ManifestFile[] = listed;
   if (sizeProblem(files) !== undefined) return undefined;
   return { model, parts, files, candidates: [], hub: origin };
 }
 
-function isFile(value: unknown): value is ManifestFile {
+function isManifestFile(value: unknown): value is ManifestFile {
   if (typeof value !== "object" || value === null) return false;
   const { role, path, digest, size, url } = value as Partial<ManifestFile>;
   return (
@@ -49,7 +49,7 @@ function isFile(value: unknown): value is ManifestFile {
 }
 
 /** Stores a complete manifest with SHA-256 digests. `graph`: as in the declaration. */
-export async function keepManifest(layout: Layout, manifest: Manifest, graph: string | undefined): Promise<void> {
+export async function writeManifest(layout: Layout, manifest: Manifest, graph: string | undefined): Promise<void> {
   const { hub, files } = manifest;
-  if (hub !== undefined) await writeJsonFile(pathOf(layout, manifest, graph), { v: 1, ...hub, files });
+  if (hub !== undefined) await writeJsonFile(manifestPath(layout, manifest, graph), { v: 1, ...hub, files });
 }

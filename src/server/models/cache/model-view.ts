@@ -1,6 +1,6 @@
 /**
  * View of a model: a folder with its files under the names that the graph expects, as hard links to the contents, or
- * copies if the file system has no links. A view is whole if every file has its size and digest. A digest is computed
+ * copies if the file system has no links. A view is complete if every file has its size and digest. A digest is computed
  * again only if the metadata of the file changed.
  */
 import { randomBytes } from "node:crypto";
@@ -11,7 +11,7 @@ import { ModelError } from "../model-error.ts";
 import type { Manifest, ManifestFile, ModelView } from "../types.ts";
 import { readJsonFile, writeJsonFile } from "./json-file.ts";
 import type { Layout } from "./layout.ts";
-import { type FileMetadata, fileStats, isOurs, isSame, isWritable, metadataOf } from "./trust.ts";
+import { type FileMetadata, fileStats, isOnlyOursToChange, isSameMetadata, isWritable, metadataOf } from "./trust.ts";
 
 /** Returns the id of a view; `undefined` if a digest is not SHA-256 yet, which means that the content was never verified here. */
 export function viewIdOf(files: readonly ManifestFile[]): string | undefined {
@@ -40,7 +40,7 @@ export function viewOf(layout: Layout, id: string, { files }: Pick<Manifest, "fi
   };
 }
 
-type Record = { readonly [path: string]: FileMetadata };
+type ViewRecord = { readonly [path: string]: FileMetadata };
 
 /** Syncs a file, because content lost in a power failure would otherwise look complete. */
 async function syncFile(path: string): Promise<void> {
@@ -55,56 +55,57 @@ async function syncFile(path: string): Promise<void> {
 const recordPath = (layout: Layout, id: string): string => join(layout.views, `${id}.json`);
 
 /**
- * Returns whether the view exists and is whole. `remembers`: stores the metadata of files that were read again, so that
- * the next check is quick. A view that other users could change does not count as whole if it can be replaced.
+ * Returns whether the view exists and is complete. `storesMetadata`: stores the metadata of files that were read again, so that
+ * the next check is quick. A view that other users could change does not count as complete if it can be replaced.
  */
-export async function isWhole(
+export async function isViewComplete(
   layout: Layout,
   id: string,
   files: readonly ManifestFile[],
-  remembers: boolean,
+  storesMetadata: boolean,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const before = recordIn(await readJsonFile(recordPath(layout, id)));
+  const recorded = parseRecord(await readJsonFile(recordPath(layout, id)));
   const canReplace = await isWritable(layout.views);
-  const seen: { [path: string]: FileMetadata } = {};
-  let isNew = false;
+  const current: { [path: string]: FileMetadata } = {};
+  let hasRehashed = false;
   for (const { path, size, digest } of files) {
-    const at = join(layout.views, id, path);
-    const stats = await fileStats(at);
+    const filePath = join(layout.views, id, path);
+    const stats = await fileStats(filePath);
     if (stats === undefined || stats.size !== BigInt(size)) return false;
-    if (!isOurs(stats) && canReplace) return false;
+    if (!isOnlyOursToChange(stats) && canReplace) return false;
     const metadata = metadataOf(stats);
-    const known = before[path];
-    if (known === undefined || !isSame(known, metadata) || !isOurs(stats)) {
-      if ((await fileSha256(at, signal)) !== digest.hex) return false;
-      isNew = true;
+    const recordedMetadata = recorded[path];
+    if (recordedMetadata === undefined || !isSameMetadata(recordedMetadata, metadata) || !isOnlyOursToChange(stats)) {
+      if ((await fileSha256(filePath, signal)) !== digest.hex) return false;
+      hasRehashed = true;
     }
-    seen[path] = metadata;
+    current[path] = metadata;
   }
-  if (isNew && remembers && canReplace) await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
+  if (hasRehashed && storesMetadata && canReplace)
+    await writeJsonFile(recordPath(layout, id), { v: 1, files: current });
   return true;
 }
 
-function recordIn(value: unknown): Record {
+function parseRecord(value: unknown): ViewRecord {
   const files = (value as { readonly files?: unknown } | undefined | null)?.files;
-  return typeof files === "object" && files !== null ? (files as Record) : {};
+  return typeof files === "object" && files !== null ? (files as ViewRecord) : {};
 }
 
 /** Creates a view. `files`: files whose contents were just verified. Rejects with the system's error. */
-export async function layOut(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
-  const seen: { [path: string]: FileMetadata } = {};
+export async function createView(layout: Layout, id: string, files: readonly ManifestFile[]): Promise<void> {
+  const metadataByPath: { [path: string]: FileMetadata } = {};
   for (const { path, digest } of files) {
     const target = join(layout.views, id, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    await place(join(layout.blobs, digest.hex), target, digest.hex);
+    await linkOrCopy(join(layout.blobs, digest.hex), target, digest.hex);
   }
   // The metadata are read after all links were made, since each link changes those of its content.
   for (const { path } of files) {
     const stats = await fileStats(join(layout.views, id, path));
-    if (stats !== undefined) seen[path] = metadataOf(stats);
+    if (stats !== undefined) metadataByPath[path] = metadataOf(stats);
   }
-  await writeJsonFile(recordPath(layout, id), { v: 1, files: seen });
+  await writeJsonFile(recordPath(layout, id), { v: 1, files: metadataByPath });
 }
 
 /** Errors that mean that a link is impossible: no links, two file systems, or too many links to one file. */
@@ -117,25 +118,25 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   "EOPNOTSUPP",
 ]);
 
-async function place(blob: string, target: string, sha256: string): Promise<void> {
+async function linkOrCopy(blob: string, target: string, sha256: string): Promise<void> {
   const [from, to] = await Promise.all([fileStats(blob), fileStats(target)]);
   if (from !== undefined && to !== undefined && from.ino === to.ino && from.dev === to.dev) return;
-  const aside = `${target}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporaryPath = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     try {
-      await link(blob, aside);
+      await link(blob, temporaryPath);
     } catch (error) {
       if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code)) throw error;
-      await copyFile(blob, aside);
-      await chmod(aside, 0o444);
-      await syncFile(aside);
-      if ((await fileSha256(aside)) !== sha256)
+      await copyFile(blob, temporaryPath);
+      await chmod(temporaryPath, 0o444);
+      await syncFile(temporaryPath);
+      if ((await fileSha256(temporaryPath)) !== sha256)
         throw new ModelError("storage", `${target}: the copy is not its original`);
     }
     // The target may be anything, even a folder.
     if (to === undefined) await rm(target, { recursive: true, force: true });
-    await rename(aside, target);
+    await rename(temporaryPath, target);
   } finally {
-    await rm(aside, { force: true });
+    await rm(temporaryPath, { force: true });
   }
 }

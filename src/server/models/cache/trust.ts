@@ -14,9 +14,9 @@ export async function fileStats(path: string): Promise<BigIntStats | undefined> 
 }
 
 /** Returns whether only this user and root can change the file; true on systems without user ids. */
-export function isOurs({ uid, mode }: BigIntStats): boolean {
-  const own = process.getuid?.();
-  return own === undefined || ((uid === 0n || uid === BigInt(own)) && (mode & 0o022n) === 0n);
+export function isOnlyOursToChange({ uid, mode }: BigIntStats): boolean {
+  const ownUid = process.getuid?.();
+  return ownUid === undefined || ((uid === 0n || uid === BigInt(ownUid)) && (mode & 0o022n) === 0n);
 }
 
 export async function isWritable(directory: string): Promise<boolean> {
@@ -43,5 +43,5 @@ export const metadataOf = ({ size, ino, mtimeNs, ctimeNs }: BigIntStats): FileMe
   ctime: String(ctimeNs),
 });
 
-export const isSame = (one: FileMetadata, other: FileMetadata): boolean =>
+export const isSameMetadata = (one: FileMetadata, other: FileMetadata): boolean =>
   one.size === other.size && one.ino === other.ino && one.mtime === other.mtime && one.ctime === other.ctime;

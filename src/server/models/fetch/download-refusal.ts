@@ -4,37 +4,37 @@
  */
 import { escapeControls } from "../../../base/index.ts";
 import { ModelError, type ModelFault } from "../model-error.ts";
-import { type Answer, place } from "./hub-transport.ts";
+import { type HubAnswer, originAndPath } from "./hub-transport.ts";
 
-const MAX_SAID_BYTES = 4 << 10;
-const MAX_SAID_LENGTH = 300;
+const MAX_BODY_BYTES = 4 << 10;
+const MAX_MESSAGE_LENGTH = 300;
 /** Maximum wait that an answer may ask for: the longest window of a rate limit in use is five minutes. */
-const LONGEST_WAIT_MS = 310_000;
+const MAX_WAIT_MS = 310_000;
 
 /** Returns the error for an answer. Reads the body up to a limit. `token` never appears in the message. */
-export async function refusalOf(answer: Answer, token: string | undefined): Promise<ModelError> {
-  const detail = await messageIn(answer, token);
-  const { fault, words } = meaning(answer, detail, token !== undefined && !answer.hasLeft);
-  const message = `${place(answer.url)}: ${words}${detail === "" ? "" : ` (${detail})`}`;
-  return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? waitOf(answer) : undefined });
+export async function readRefusal(answer: HubAnswer, token: string | undefined): Promise<ModelError> {
+  const detail = await readErrorMessage(answer, token);
+  const { fault, words } = interpretRefusal(answer, detail, token !== undefined && !answer.hasLeftOrigin);
+  const message = `${originAndPath(answer.url)}: ${words}${detail === "" ? "" : ` (${detail})`}`;
+  return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? retryAfterMs(answer) : undefined });
 }
 
-interface Meaning {
+interface Refusal {
   readonly fault: ModelFault;
   readonly words: string;
 }
 
-const NOT_THERE: Readonly<Record<string, string>> = {
+const NOT_FOUND_TEXTS: Readonly<Record<string, string>> = {
   RepoNotFound: "there is no such repository",
   RevisionNotFound: "the repository has no such revision",
   EntryNotFound: "the repository has no such file at this revision",
 };
 
-function meaning({ status, headers, hasLeft }: Answer, message: string, withToken: boolean): Meaning {
+function interpretRefusal({ status, headers, hasLeftOrigin }: HubAnswer, message: string, withToken: boolean): Refusal {
   const code = headers["x-error-code"] ?? "";
-  const denied = (words: string): Meaning => ({ fault: "denied", words });
+  const denied = (words: string): Refusal => ({ fault: "denied", words });
   // A signed address has expired; the next attempt gets a new one.
-  if (status === 403 && hasLeft) return { fault: "unreachable", words: "status 403 of the host of the content" };
+  if (status === 403 && hasLeftOrigin) return { fault: "unreachable", words: "status 403 of the host of the content" };
   if (code === "GatedRepo") {
     return denied(
       withToken
@@ -48,13 +48,13 @@ function meaning({ status, headers, hasLeft }: Answer, message: string, withToke
   if (status === 401)
     return denied(withToken ? "not found, or the token has no access" : "not found, or it needs a token");
   if (status === 403) return denied("access is refused");
-  if (status === 404 || status === 410) return { fault: "absent", words: NOT_THERE[code] ?? `status ${status}` };
+  if (status === 404 || status === 410) return { fault: "absent", words: NOT_FOUND_TEXTS[code] ?? `status ${status}` };
   if (status === 429) return { fault: "unreachable", words: "it limits the rate of requests" };
   if (status === 408 || status >= 500) return { fault: "unreachable", words: `status ${status}` };
   return { fault: "refused", words: `status ${status}` };
 }
 
-async function messageIn({ headers, body }: Answer, token: string | undefined): Promise<string> {
+async function readErrorMessage({ headers, body }: HubAnswer, token: string | undefined): Promise<string> {
   let text = headers["x-error-message"] ?? "";
   try {
     const chunks: Buffer[] = [];
@@ -62,11 +62,11 @@ async function messageIn({ headers, body }: Answer, token: string | undefined): 
     for await (const chunk of body) {
       chunks.push(Buffer.from(chunk));
       length += chunk.length;
-      if (length >= MAX_SAID_BYTES) break;
+      if (length >= MAX_BODY_BYTES) break;
     }
-    const whole: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8").slice(0, MAX_SAID_BYTES));
-    if (typeof whole === "object" && whole !== null && "error" in whole && typeof whole.error === "string") {
-      text = whole.error;
+    const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8").slice(0, MAX_BODY_BYTES));
+    if (typeof parsed === "object" && parsed !== null && "error" in parsed && typeof parsed.error === "string") {
+      text = parsed.error;
     }
   } catch {
     // The status is enough.
@@ -74,15 +74,15 @@ async function messageIn({ headers, body }: Answer, token: string | undefined): 
     body.destroy();
   }
   const plain = escapeControls(text).replace(/hf_[A-Za-z0-9]{8,}/g, "…");
-  return (token === undefined ? plain : plain.replaceAll(token, "…")).slice(0, MAX_SAID_LENGTH);
+  return (token === undefined ? plain : plain.replaceAll(token, "…")).slice(0, MAX_MESSAGE_LENGTH);
 }
 
 /** Returns the milliseconds that the answer asks to wait; `undefined` if it does not say. */
-function waitOf({ status, headers }: Answer): number | undefined {
+function retryAfterMs({ status, headers }: HubAnswer): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
-  const window = /"[a-z]+"\s*;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers["ratelimit"] ?? "");
-  const ofWindow = window?.[1] === "0" ? Number(window[2]) + 1 : undefined;
-  const after = /^\d+$/.test(headers["retry-after"] ?? "") ? Number(headers["retry-after"]) : undefined;
-  const seconds = ofWindow ?? after;
-  return seconds === undefined ? undefined : Math.min(seconds * 1_000, LONGEST_WAIT_MS);
+  const rateLimit = /"[a-z]+"\s*;\s*r=(\d+)\s*;\s*t=(\d+)/.exec(headers["ratelimit"] ?? "");
+  const rateLimitSeconds = rateLimit?.[1] === "0" ? Number(rateLimit[2]) + 1 : undefined;
+  const retryAfterSeconds = /^\d+$/.test(headers["retry-after"] ?? "") ? Number(headers["retry-after"]) : undefined;
+  const seconds = rateLimitSeconds ?? retryAfterSeconds;
+  return seconds === undefined ? undefined : Math.min(seconds * 1_000, MAX_WAIT_MS);
 }

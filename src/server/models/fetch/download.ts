@@ -4,25 +4,25 @@
  */
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { acquire, type LockTimes } from "../cache/cache-lock.ts";
-import { type Layout, storageError } from "../cache/layout.ts";
-import { openPart, type Part } from "../cache/part.ts";
-import { fileStats, isOurs } from "../cache/trust.ts";
+import { acquireCacheLock, type LockTimes } from "../cache/cache-lock.ts";
+import { type Layout, toStorageError } from "../cache/layout.ts";
+import { openPartialFile, type PartialFile } from "../cache/part.ts";
+import { fileStats, isOnlyOursToChange } from "../cache/trust.ts";
 import { digestText, fileSha256 } from "../file-digest.ts";
 import { ModelError } from "../model-error.ts";
 import type { ManifestFile } from "../types.ts";
-import { refusalOf } from "./download-refusal.ts";
-import { repeated, type Waiting } from "./fetch-attempts.ts";
-import { type Answer, place, readFailure, type Transport } from "./hub-transport.ts";
+import { readRefusal } from "./download-refusal.ts";
+import { type RetryTiming, withRetries } from "./fetch-attempts.ts";
+import { type HubAnswer, originAndPath, type Transport, toUnreachableError } from "./hub-transport.ts";
 
 /** First line of a Git LFS pointer, which a repository may hold in place of the file. */
 const POINTER = "version https://git-lfs.github.com/spec/v1";
 /** Maximum size of a pointer file; a real one has 130 bytes. */
 const MAX_POINTER_BYTES = 1_024;
 
-export interface Source {
+export interface DownloadSource {
   readonly transport: Transport;
-  readonly waiting: Waiting;
+  readonly waiting: RetryTiming;
   readonly lockTimes: LockTimes;
   readonly layout: Layout;
   /** Sent only to the origin of the file's address. */
@@ -31,7 +31,7 @@ export interface Source {
   readonly commit: string | undefined;
 }
 
-interface Bytes {
+interface DownloadOptions {
   readonly signal: AbortSignal;
   /** Called with the progress in bytes since the last call; negative when a download restarts. */
   readonly onBytes: (bytes: number) => void;
@@ -41,70 +41,80 @@ interface Bytes {
  * Downloads a file unless it is cached. Returns the SHA-256 under which the content is in the cache. Rejects with
  * `ModelError`, or with the signal's reason.
  */
-export async function obtain(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
+export async function ensureInCache(
+  file: ManifestFile,
+  source: DownloadSource,
+  options: DownloadOptions,
+): Promise<string> {
   const { layout, lockTimes } = source;
   const { hex, kind } = file.digest;
   const blob = kind === "sha256" ? join(layout.blobs, hex) : undefined;
   for (;;) {
-    if (blob !== undefined && (await isSound(blob, file, bytes.signal))) {
-      bytes.onBytes(file.size);
+    if (blob !== undefined && (await hasRightContent(blob, file, options.signal))) {
+      options.onBytes(file.size);
       return hex;
     }
-    const there = async (): Promise<boolean> =>
+    const isInCache = async (): Promise<boolean> =>
       blob !== undefined &&
       (await fileStats(blob))?.size === BigInt(file.size) &&
-      (await isSound(blob, file, bytes.signal));
-    const lock = await acquire(join(layout.locks, `${hex}.lock`), layout.root, lockTimes, there, bytes.signal);
+      (await hasRightContent(blob, file, options.signal));
+    const lock = await acquireCacheLock(
+      join(layout.locks, `${hex}.lock`),
+      layout.root,
+      lockTimes,
+      isInCache,
+      options.signal,
+    );
     if (lock === undefined) continue;
     try {
       // Another process may have finished between the check and the lock.
-      if (await there()) continue;
-      return await download(file, source, bytes);
+      if (await isInCache()) continue;
+      return await download(file, source, options);
     } finally {
       await lock.release();
     }
   }
 }
 
-async function isSound(blob: string, { size, digest }: ManifestFile, signal: AbortSignal): Promise<boolean> {
+async function hasRightContent(blob: string, { size, digest }: ManifestFile, signal: AbortSignal): Promise<boolean> {
   const stats = await fileStats(blob);
   return (
     stats !== undefined &&
     stats.size === BigInt(size) &&
-    isOurs(stats) &&
+    isOnlyOursToChange(stats) &&
     (await fileSha256(blob, signal).catch(() => undefined)) === digest.hex
   );
 }
 
 /** Downloads a file. Wrong bytes are fetched once more, since a part that an interrupted process left may be damaged. */
-async function download(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
+async function download(file: ManifestFile, source: DownloadSource, options: DownloadOptions): Promise<string> {
   try {
-    return await once(file, source, bytes);
+    return await downloadOnce(file, source, options);
   } catch (error) {
-    if (!(error instanceof WrongDigest)) throw error;
-    return await once(file, source, bytes);
+    if (!(error instanceof WrongDigestError)) throw error;
+    return await downloadOnce(file, source, options);
   }
 }
 
-class WrongDigest extends ModelError {}
+class WrongDigestError extends ModelError {}
 
-async function once(file: ManifestFile, source: Source, bytes: Bytes): Promise<string> {
+async function downloadOnce(file: ManifestFile, source: DownloadSource, options: DownloadOptions): Promise<string> {
   const { layout } = source;
-  let part: Part;
+  let part: PartialFile;
   try {
-    part = await openPart(layout.parts, file, bytes.signal);
+    part = await openPartialFile(layout.parts, file, options.signal);
   } catch (error) {
-    bytes.signal.throwIfAborted();
-    throw storageError(layout.root, error);
+    options.signal.throwIfAborted();
+    throw toStorageError(layout.root, error);
   }
-  bytes.onBytes(part.length());
+  options.onBytes(part.length());
   try {
-    await fill(part, file, source, bytes);
+    await fillPart(part, file, source, options);
     const digests = await part.finish();
     if (digests[file.digest.kind] !== file.digest.hex) {
       const found = digestText({ ...file.digest, hex: digests[file.digest.kind] });
       const words = `has the digest ${found} in place of ${digestText(file.digest)}`;
-      throw new WrongDigest("mismatch", `${place(new URL(file.url))}: ${words}`);
+      throw new WrongDigestError("mismatch", `${originAndPath(new URL(file.url))}: ${words}`);
     }
     await rename(part.path, join(layout.blobs, digests.sha256));
     await syncFolder(layout.blobs);
@@ -114,52 +124,59 @@ async function once(file: ManifestFile, source: Source, bytes: Bytes): Promise<s
     const length = part.length();
     await part.close().catch(() => undefined);
     // An interrupted download is resumed later; after any other failure nothing is left behind.
-    const isResumable = bytes.signal.aborted || (error instanceof ModelError && error.fault === "unreachable");
+    const isResumable = options.signal.aborted || (error instanceof ModelError && error.fault === "unreachable");
     if (!isResumable || length === 0) await part.discard().catch(() => undefined);
-    bytes.onBytes(-length);
-    bytes.signal.throwIfAborted();
-    throw storageError(layout.root, error);
+    options.onBytes(-length);
+    options.signal.throwIfAborted();
+    throw toStorageError(layout.root, error);
   }
 }
 
-async function fill(part: Part, file: ManifestFile, source: Source, { signal, onBytes }: Bytes): Promise<void> {
-  let furthest = part.length();
+async function fillPart(
+  part: PartialFile,
+  file: ManifestFile,
+  source: DownloadSource,
+  { signal, onBytes }: DownloadOptions,
+): Promise<void> {
+  let maxLength = part.length();
   let etag: string | undefined;
-  const again = async (): Promise<void> => {
+  const restart = async (): Promise<void> => {
     onBytes(-part.length());
-    await part.empty();
+    await part.truncate();
     etag = undefined;
   };
-  await repeated(
-    async (moved) => {
+  await withRetries(
+    async (onProgress) => {
       const from = part.length();
       if (from === file.size) return;
       const { transport, token, commit } = source;
       const url = new URL(file.url);
-      const answer = await transport.open({ url, token, from, signal });
+      const answer = await transport.send({ url, token, from, signal });
       try {
         const { status } = answer;
-        if (status === 416 || (status === 206 && !continues(answer, from, file.size, etag))) {
-          await again();
-          throw new ModelError("unreachable", `${place(answer.url)}: answers with another range`, { retryAfterMs: 0 });
+        if (status === 416 || (status === 206 && !continuesPart(answer, from, file.size, etag))) {
+          await restart();
+          throw new ModelError("unreachable", `${originAndPath(answer.url)}: answers with another range`, {
+            retryAfterMs: 0,
+          });
         }
-        if (status !== 200 && status !== 206) throw await refusalOf(answer, token);
+        if (status !== 200 && status !== 206) throw await readRefusal(answer, token);
         // The server does not support ranges.
-        if (status === 200 && from > 0) await again();
-        await checkHead(answer, file.size - part.length(), commit);
-        etag = strong(answer.headers["etag"]);
-        for await (const chunk of read(answer, signal)) {
+        if (status === 200 && from > 0) await restart();
+        await checkHeaders(answer, file.size - part.length(), commit);
+        etag = strongEtag(answer.headers["etag"]);
+        for await (const chunk of readBody(answer, signal)) {
           if (part.length() + chunk.length > file.size) {
             throw new ModelError(
               "mismatch",
-              `${place(answer.url)}: sends more than the ${file.size} bytes it should have`,
+              `${originAndPath(answer.url)}: sends more than the ${file.size} bytes it should have`,
             );
           }
           await part.append(chunk);
           onBytes(chunk.length);
-          if (part.length() > furthest) {
-            furthest = part.length();
-            moved();
+          if (part.length() > maxLength) {
+            maxLength = part.length();
+            onProgress();
           }
         }
       } finally {
@@ -167,7 +184,7 @@ async function fill(part: Part, file: ManifestFile, source: Source, { signal, on
       }
       if (part.length() < file.size) {
         const words = `ended after ${part.length()} of ${file.size} bytes`;
-        throw new ModelError("unreachable", `${place(answer.url)}: ${words}`);
+        throw new ModelError("unreachable", `${originAndPath(answer.url)}: ${words}`);
       }
     },
     source.waiting,
@@ -175,43 +192,43 @@ async function fill(part: Part, file: ManifestFile, source: Source, { signal, on
   );
 }
 
-async function* read({ body, url }: Answer, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* readBody({ body, url }: HubAnswer, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of body) yield Buffer.from(chunk);
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof ModelError ? error : readFailure(url, error);
+    throw error instanceof ModelError ? error : toUnreachableError(url, error);
   }
 }
 
-const strong = (etag: string | undefined): string | undefined => (etag?.startsWith('"') ? etag : undefined);
+const strongEtag = (etag: string | undefined): string | undefined => (etag?.startsWith('"') ? etag : undefined);
 
-function continues({ headers }: Answer, from: number, size: number, etag: string | undefined): boolean {
+function continuesPart({ headers }: HubAnswer, from: number, size: number, etag: string | undefined): boolean {
   const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers["content-range"] ?? "");
   if (range === null || Number(range[1]) !== from) return false;
   if (range[2] !== "*" && Number(range[2]) !== size) return false;
-  const now = strong(headers["etag"]);
-  return etag === undefined || now === undefined || etag === now;
+  const answerEtag = strongEtag(headers["etag"]);
+  return etag === undefined || answerEtag === undefined || etag === answerEtag;
 }
 
 /** Checks the headers before any of the body is read. */
-async function checkHead(answer: Answer, wanted: number, pinned: string | undefined): Promise<void> {
+async function checkHeaders(answer: HubAnswer, expectedBytes: number, pinnedCommit: string | undefined): Promise<void> {
   const { headers, url, commit } = answer;
-  if (pinned !== undefined && commit !== undefined && commit !== pinned) {
-    const words = `answers with commit ${commit.slice(0, 40)} in place of ${pinned}`;
-    throw new ModelError("mismatch", `${place(url)}: ${words}`);
+  if (pinnedCommit !== undefined && commit !== undefined && commit !== pinnedCommit) {
+    const words = `answers with commit ${commit.slice(0, 40)} in place of ${pinnedCommit}`;
+    throw new ModelError("mismatch", `${originAndPath(url)}: ${words}`);
   }
   if ((headers["content-encoding"] ?? "identity") !== "identity") {
-    throw new ModelError("refused", `${place(url)}: sent a compressed answer, which was not requested`);
+    throw new ModelError("refused", `${originAndPath(url)}: sent a compressed answer, which was not requested`);
   }
   const { "content-length": length } = headers;
-  if (length === undefined || Number(length) === wanted) return;
+  if (length === undefined || Number(length) === expectedBytes) return;
   const isPointer = Number(length) <= MAX_POINTER_BYTES && (await answer.body.text()).startsWith(POINTER);
   throw new ModelError(
     "mismatch",
     isPointer
-      ? `${place(url)}: sent a Git LFS pointer instead of the file: this mirror does not serve large files`
-      : `${place(url)}: has ${length} bytes in place of ${wanted}`,
+      ? `${originAndPath(url)}: sent a Git LFS pointer instead of the file: this mirror does not serve large files`
+      : `${originAndPath(url)}: has ${length} bytes in place of ${expectedBytes}`,
   );
 }
 

@@ -4,10 +4,10 @@
  */
 import { ModelError } from "../model-error.ts";
 
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 1_000;
 
-export interface Waiting {
+export interface RetryTiming {
   /** Waits. Rejects with the signal's reason. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
   /** Returns a random number in [0, 1). */
@@ -15,33 +15,33 @@ export interface Waiting {
 }
 
 /**
- * Runs `work` until it succeeds or may not be retried. `work` calls `moved` when it progresses further than any attempt
+ * Runs `work` until it succeeds or may not be retried. `work` calls `onProgress` when it progresses further than any attempt
  * before.
  */
-export async function repeated<Result>(
-  work: (moved: () => void) => Promise<Result>,
-  waiting: Waiting,
+export async function withRetries<Result>(
+  work: (onProgress: () => void) => Promise<Result>,
+  timing: RetryTiming,
   signal: AbortSignal,
 ): Promise<Result> {
-  let failed = 0;
-  const moved = (): void => {
-    failed = 0;
+  let failures = 0;
+  const onProgress = (): void => {
+    failures = 0;
   };
   for (;;) {
     try {
-      return await work(moved);
+      return await work(onProgress);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof ModelError) || error.fault !== "unreachable") throw error;
-      failed += 1;
-      if (failed >= ATTEMPTS) throw error;
-      const backoff = FIRST_WAIT_MS * 2 ** (failed - 1) * (0.75 + waiting.random() / 2);
-      await waiting.wait(error.retryAfterMs ?? backoff, signal);
+      failures += 1;
+      if (failures >= MAX_ATTEMPTS) throw error;
+      const backoffMs = FIRST_WAIT_MS * 2 ** (failures - 1) * (0.75 + timing.random() / 2);
+      await timing.wait(error.retryAfterMs ?? backoffMs, signal);
     }
   }
 }
 
-export const systemWaiting: Waiting = {
+export const systemRetryTiming: RetryTiming = {
   random: Math.random,
   wait: (ms, signal) =>
     new Promise((resolve, reject) => {

@@ -34,7 +34,7 @@ export interface TransportOptions {
 
 export const TRANSPORT_LIMITS = { connectMs: 10_000, headersMs: 30_000, silenceMs: 60_000 };
 
-interface Ask {
+interface HubRequest {
   readonly url: URL;
   /** Bearer token, sent only to the origin of `url`. */
   readonly token?: string | undefined;
@@ -43,22 +43,22 @@ interface Ask {
   readonly signal: AbortSignal;
 }
 
-export interface Answer {
+export interface HubAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Body of the answer; the caller must read or destroy it. Convert its errors with `readFailure`. */
+  /** Body of the answer; the caller must read or destroy it. Convert its errors with `toUnreachableError`. */
   readonly body: Dispatcher.ResponseData["body"];
   /** URL of the last redirect. */
   readonly url: URL;
   /** True if a redirect led to another origin. */
-  readonly hasLeft: boolean;
+  readonly hasLeftOrigin: boolean;
   /** Header `x-repo-commit` from the requested origin. */
   readonly commit: string | undefined;
 }
 
 export interface Transport {
   /** Sends a request. Rejects with `ModelError`, or with the signal's reason. */
-  open(ask: Ask): Promise<Answer>;
+  send(hubRequest: HubRequest): Promise<HubAnswer>;
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function openTransport(options: TransportOptions): Transport {
   };
   const agent = openProxyAgent(limits, proxies);
 
-  const step = async (url: URL, { from, signal }: Ask, bearer: string | undefined) => {
+  const sendOnce = async (url: URL, { from, signal }: HubRequest, bearer: string | undefined) => {
     try {
       return await request(url, {
         dispatcher: agent,
@@ -90,42 +90,46 @@ export function openTransport(options: TransportOptions): Transport {
       });
     } catch (error) {
       signal.throwIfAborted();
-      throw readFailure(url, error);
+      throw toUnreachableError(url, error);
     }
   };
 
   return {
-    async open(ask) {
-      let { url, token: bearer } = ask;
+    async send(hubRequest) {
+      let { url, token: bearer } = hubRequest;
       let commit: string | undefined;
       for (let steps = 0; steps <= MAX_REDIRECTS; steps += 1) {
-        const { statusCode: status, headers: raw, body } = await step(url, ask, bearer);
+        const { statusCode: status, headers: raw, body } = await sendOnce(url, hubRequest, bearer);
         // A cancelled body emits an error when nobody may be reading it any more.
         body.on("error", () => undefined);
-        const headers = flat(raw);
-        const hasLeft = url.origin !== ask.url.origin;
-        if (!hasLeft) commit ??= headers["x-repo-commit"];
+        const headers = joinHeaderValues(raw);
+        const hasLeftOrigin = url.origin !== hubRequest.url.origin;
+        if (!hasLeftOrigin) commit ??= headers["x-repo-commit"];
         const { location } = headers;
-        if (!REDIRECTS.has(status) || location === undefined) return { status, headers, body, url, hasLeft, commit };
-        await discard(body);
+        if (!REDIRECTS.has(status) || location === undefined)
+          return { status, headers, body, url, hasLeftOrigin, commit };
+        await discardBody(body);
         const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-        const problem = next === undefined ? "redirects to an invalid address" : redirectProblem(ask.url, url, next);
-        if (next === undefined || problem !== undefined) throw new ModelError("refused", `${place(url)}: ${problem}`);
+        const problem =
+          next === undefined ? "redirects to an invalid address" : redirectProblem(hubRequest.url, url, next);
+        if (next === undefined || problem !== undefined)
+          throw new ModelError("refused", `${originAndPath(url)}: ${problem}`);
         if (next.origin !== url.origin) bearer = undefined;
         url = next;
       }
-      throw new ModelError("refused", `${place(ask.url)}: more than ${MAX_REDIRECTS} redirects`);
+      throw new ModelError("refused", `${originAndPath(hubRequest.url)}: more than ${MAX_REDIRECTS} redirects`);
     },
     close: () => agent.destroy(),
   };
 }
 
-function redirectProblem(asked: URL, from: URL, to: URL): string | undefined {
+function redirectProblem(original: URL, from: URL, to: URL): string | undefined {
   if (to.protocol !== "https:" && to.protocol !== "http:")
     return "redirects to an address that does not begin with http:// or https://";
   if (from.protocol === "https:" && to.protocol === "http:") return "redirects from https to http";
   if (to.username !== "" || to.password !== "") return "redirects to an address with a user in it";
-  if (isPrivate(to.hostname) && !isPrivate(asked.hostname)) return "redirects from a public address to a private one";
+  if (isPrivate(to.hostname) && !isPrivate(original.hostname))
+    return "redirects from a public address to a private one";
   return undefined;
 }
 
@@ -136,13 +140,13 @@ function isPrivate(hostname: string): boolean {
 }
 
 /** Returns origin and path of a URL, without the parts that may hold a secret. */
-export const place = ({ origin, pathname }: URL): string => (origin + pathname).slice(0, 300);
+export const originAndPath = ({ origin, pathname }: URL): string => (origin + pathname).slice(0, 300);
 
-async function discard(body: Answer["body"]): Promise<void> {
+async function discardBody(body: HubAnswer["body"]): Promise<void> {
   await body.dump({ limit: MAX_DISCARDED_BYTES }).catch(() => undefined);
 }
 
-function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
+function joinHeaderValues(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
@@ -151,7 +155,7 @@ function flat(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<stri
 }
 
 /** Converts a network error. */
-export function readFailure(url: URL, error: unknown): ModelError {
+export function toUnreachableError(url: URL, error: unknown): ModelError {
   const reason = connectionErrorText(error) ?? (error instanceof Error ? error.message : String(error));
-  return new ModelError("unreachable", `${place(url)}: ${reason}`, { cause: error });
+  return new ModelError("unreachable", `${originAndPath(url)}: ${reason}`, { cause: error });
 }

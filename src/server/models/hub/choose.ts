@@ -1,7 +1,7 @@
 /** Chooses the files of a repository that make up a model, with their digests. */
 import { sizeProblem } from "../limits.ts";
 import { ModelError } from "../model-error.ts";
-import { below, folderOf, isInnerPath, upwards } from "../paths.ts";
+import { folderOf, foldersUpwards, isInnerPath, joinPath } from "../paths.ts";
 import type { Digest, FileRole, Manifest, ManifestFile, ModelDeclaration, ModelParts } from "../types.ts";
 import type { ListedFile, Listing } from "./listing.ts";
 
@@ -20,13 +20,13 @@ export const endpointOf = ({ endpoint = DEFAULT_ENDPOINT }: Pick<HubDeclaration,
   endpoint.replace(/\/+$/, "");
 
 /** Returns the path of the graph, or `undefined` if neither the wanted file nor a usual one exists. */
-export function graphIn({ files }: Pick<Listing, "files">, wanted: string | undefined): string | undefined {
+export function findGraph({ files }: Pick<Listing, "files">, wanted: string | undefined): string | undefined {
   const paths = new Set(files.map(({ path }) => path));
   return (wanted === undefined ? USUAL_GRAPHS : [wanted]).find((path) => paths.has(path));
 }
 
 /** Builds the manifest of a hub model from its listing. Throws `ModelError`. */
-export function chosenManifest(
+export function chooseManifest(
   { name, hub }: { readonly name: string; readonly hub: HubDeclaration },
   parts: ModelParts,
   listing: Listing,
@@ -38,7 +38,7 @@ export function chosenManifest(
     throw new ModelError("mismatch", `${where} answers with commit ${listing.commit} in place of ${revision}`);
   }
   const byPath = new Map(listing.files.map((file) => [file.path, file]));
-  const fileOf = (role: FileRole, path: string): ManifestFile => {
+  const manifestFile = (role: FileRole, path: string): ManifestFile => {
     const listed = byPath.get(path);
     const size = listed?.size;
     const digest = listed && digestOf(listed);
@@ -51,32 +51,32 @@ export function chosenManifest(
     const url = `${endpoint}/${repo}/resolve/${revision}/${path.split("/").map(encodeURIComponent).join("/")}`;
     return { role, path, digest, size, url };
   };
-  const graph = graphIn(listing, hub.model);
+  const graph = findGraph(listing, hub.model);
   if (graph === undefined && parts === "whole") {
     const words = hub.model === undefined ? `none of ${USUAL_GRAPHS.join(", ")}` : `no ${hub.model}`;
     throw new ModelError("absent", `${where} has ${words} at this commit; \`model\` names the graph`);
   }
   const folder = folderOf(graph ?? hub.model ?? USUAL_GRAPHS[0]);
-  const nearest = (role: FileRole, file: string): readonly ManifestFile[] => {
-    const path = upwards(folder)
-      .map((at) => below(at, file))
+  const findNearest = (role: FileRole, file: string): readonly ManifestFile[] => {
+    const path = foldersUpwards(folder)
+      .map((at) => joinPath(at, file))
       .find((at) => byPath.has(at));
-    return path === undefined ? [] : [fileOf(role, path)];
+    return path === undefined ? [] : [manifestFile(role, path)];
   };
   const files = [
-    ...(parts === "whole" && graph !== undefined ? [fileOf("graph", graph)] : []),
-    ...nearest("tokenizer", "tokenizer.json"),
-    ...nearest("config", "config.json"),
+    ...(parts === "whole" && graph !== undefined ? [manifestFile("graph", graph)] : []),
+    ...findNearest("tokenizer", "tokenizer.json"),
+    ...findNearest("config", "config.json"),
   ];
-  const taken = new Set(files.map(({ path }) => path));
+  const chosenPaths = new Set(files.map(({ path }) => path));
   const candidates =
     parts === "text"
       ? []
       : [...byPath.values()]
-          .filter(({ path }) => path.startsWith(folder === "" ? "" : `${folder}/`) && !taken.has(path))
+          .filter(({ path }) => path.startsWith(folder === "" ? "" : `${folder}/`) && !chosenPaths.has(path))
           // Files that cannot be fetched are no candidates. If the graph needs one, it is reported as missing.
           .filter((file) => isInnerPath(file.path) && typeof file.size === "number" && digestOf(file) !== undefined)
-          .map(({ path }) => fileOf("external_data", path));
+          .map(({ path }) => manifestFile("external_data", path));
   const problem = sizeProblem(files);
   if (problem !== undefined) throw new ModelError("refused", `${where}: ${problem}`);
   return { model: name, parts, files, candidates, hub: { endpoint, repo, commit: revision } };
@@ -91,6 +91,6 @@ function digestOf({ sha256, blob }: ListedFile): Digest | undefined {
 }
 
 /** Returns files that probably hold the graph's weights. The graph itself names them once it is downloaded. */
-export function likelyExternal(graph: string, candidates: readonly ManifestFile[]): readonly ManifestFile[] {
+export function likelyExternalData(graph: string, candidates: readonly ManifestFile[]): readonly ManifestFile[] {
   return candidates.filter(({ path }) => path.startsWith(`${graph}_data`) || path.startsWith(`${graph}.data`));
 }

@@ -4,18 +4,18 @@
  * `/tree/{commit}`.
  */
 
-import { refusalOf } from "../fetch/download-refusal.ts";
-import { repeated, type Waiting } from "../fetch/fetch-attempts.ts";
-import { place, readFailure, type Transport } from "../fetch/hub-transport.ts";
+import { readRefusal } from "../fetch/download-refusal.ts";
+import { type RetryTiming, withRetries } from "../fetch/fetch-attempts.ts";
+import { originAndPath, type Transport, toUnreachableError } from "../fetch/hub-transport.ts";
 import { ModelError } from "../model-error.ts";
 
 const MAX_ANSWER_BYTES = 10 << 20;
 const MAX_ENTRIES = 20_000;
 const MAX_PAGES = 100;
 
-interface Hub {
+interface HubConnection {
   readonly transport: Transport;
-  readonly waiting: Waiting;
+  readonly waiting: RetryTiming;
   /** Address of the hub without a trailing slash; may have a path. */
   readonly endpoint: string;
   readonly token: string | undefined;
@@ -43,7 +43,7 @@ export interface Listing {
   readonly modifiedAt: string | undefined;
 }
 
-type Listed = { readonly [Key in keyof ListedFile]: ListedFile[Key] | undefined };
+type PartlyListedFile = { readonly [Key in keyof ListedFile]: ListedFile[Key] | undefined };
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -51,7 +51,12 @@ const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Lists the files of a revision (branch, tag or commit). Rejects with `ModelError`. */
-export async function listRepository(hub: Hub, repo: string, revision: string, signal: AbortSignal): Promise<Listing> {
+export async function listRepository(
+  hub: HubConnection,
+  repo: string,
+  revision: string,
+  signal: AbortSignal,
+): Promise<Listing> {
   const base = `${hub.endpoint}/api/models/${repo}`;
   const { value } = await getJson(hub, new URL(`${base}/revision/${encodeURIComponent(revision)}?blobs=true`), signal);
   const commit = isObject(value) ? value["sha"] : undefined;
@@ -60,7 +65,7 @@ export async function listRepository(hub: Hub, repo: string, revision: string, s
   }
   if (value["disabled"] === true) throw new ModelError("denied", `${base}: the repository is disabled`);
   const siblings = listOf(value["siblings"]).map(
-    (entry): Listed => ({
+    (entry): PartlyListedFile => ({
       path: textOf(entry["rfilename"]),
       size: entry["size"],
       blob: entry["blobId"],
@@ -68,11 +73,13 @@ export async function listRepository(hub: Hub, repo: string, revision: string, s
     }),
   );
   const hasDigests = siblings.some(({ blob }) => blob !== undefined);
-  const files = hasDigests ? siblings : await tree(hub, `${base}/tree/${commit}?recursive=true&expand=false`, signal);
+  const files = hasDigests
+    ? siblings
+    : await readTree(hub, `${base}/tree/${commit}?recursive=true&expand=false`, signal);
   const card = value["cardData"];
   return {
     commit,
-    files: sound(files, base),
+    files: validateFiles(files, base),
     isGated: value["gated"] !== undefined && value["gated"] !== false,
     isPrivate: value["private"] === true,
     license: isObject(card) ? textOf(card["license"]) : undefined,
@@ -80,11 +87,11 @@ export async function listRepository(hub: Hub, repo: string, revision: string, s
   };
 }
 
-async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<readonly Listed[]> {
-  const found: Listed[] = [];
+async function readTree(hub: HubConnection, first: string, signal: AbortSignal): Promise<readonly PartlyListedFile[]> {
+  const found: PartlyListedFile[] = [];
   let next: URL | undefined = new URL(first);
   for (let pages = 0; next !== undefined; pages += 1) {
-    if (pages >= MAX_PAGES) throw new ModelError("refused", `${place(next)}: more than ${MAX_PAGES} pages`);
+    if (pages >= MAX_PAGES) throw new ModelError("refused", `${originAndPath(next)}: more than ${MAX_PAGES} pages`);
     const page: { readonly value: unknown; readonly link: string } = await getJson(hub, next, signal);
     for (const entry of listOf(page.value)) {
       if (entry["type"] !== "file") continue;
@@ -92,7 +99,7 @@ async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<reado
       const sha256 = isObject(lfs) ? lfs["oid"] : undefined;
       found.push({ path: textOf(entry["path"]), size: entry["size"], blob: oid, sha256 });
     }
-    next = nextOf(page.link, next);
+    next = nextPageUrl(page.link, next);
   }
   return found;
 }
@@ -101,7 +108,7 @@ async function tree(hub: Hub, first: string, signal: AbortSignal): Promise<reado
  * Returns the address of the next page. Uses only the path of the link: a mirror may leave the original's host in it,
  * and the token must go only to the mirror.
  */
-function nextOf(link: string, from: URL): URL | undefined {
+function nextPageUrl(link: string, from: URL): URL | undefined {
   const target = /<([^>]+)>\s*;\s*rel="next"/.exec(link)?.[1];
   if (target === undefined || !URL.canParse(target, from.href)) return undefined;
   const { pathname, search } = new URL(target, from);
@@ -109,7 +116,7 @@ function nextOf(link: string, from: URL): URL | undefined {
   return new URL(`${from.origin}${pathname.startsWith(`${prefix}/`) ? "" : prefix}${pathname}${search}`);
 }
 
-function sound(files: readonly Listed[], where: string): readonly ListedFile[] {
+function validateFiles(files: readonly PartlyListedFile[], where: string): readonly ListedFile[] {
   if (files.length > MAX_ENTRIES) {
     throw new ModelError("refused", `${where}: lists ${files.length} files, and at most ${MAX_ENTRIES} are read`);
   }
@@ -127,19 +134,19 @@ const textOf = (value: unknown): string | undefined => (typeof value === "string
 const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
 function getJson(
-  { transport, waiting, token }: Hub,
+  { transport, waiting, token }: HubConnection,
   url: URL,
   signal: AbortSignal,
 ): Promise<{ readonly value: unknown; readonly link: string }> {
-  return repeated(
+  return withRetries(
     async () => {
-      const answer = await transport.open({ url, token, signal });
-      if (answer.status !== 200) throw await refusalOf(answer, token);
-      const text = await textIn(answer.body, url, signal);
+      const answer = await transport.send({ url, token, signal });
+      if (answer.status !== 200) throw await readRefusal(answer, token);
+      const text = await readText(answer.body, url, signal);
       try {
         return { value: JSON.parse(text), link: answer.headers["link"] ?? "" };
       } catch {
-        throw new ModelError("refused", `${place(url)}: the answer is not JSON: is it a model hub?`);
+        throw new ModelError("refused", `${originAndPath(url)}: the answer is not JSON: is it a model hub?`);
       }
     },
     waiting,
@@ -147,20 +154,20 @@ function getJson(
   );
 }
 
-async function textIn(body: AsyncIterable<Buffer>, url: URL, signal: AbortSignal): Promise<string> {
+async function readText(body: AsyncIterable<Buffer>, url: URL, signal: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of body) {
       length += chunk.length;
       if (length > MAX_ANSWER_BYTES) {
-        throw new ModelError("refused", `${place(url)}: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+        throw new ModelError("refused", `${originAndPath(url)}: the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
       }
       chunks.push(chunk);
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw error instanceof ModelError ? error : readFailure(url, error);
+    throw error instanceof ModelError ? error : toUnreachableError(url, error);
   }
   return Buffer.concat(chunks).toString("utf8");
 }

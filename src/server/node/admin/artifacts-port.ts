@@ -9,7 +9,7 @@ import {
   type ModelStatus,
   type ModelSupply,
   type OpenStore,
-  takeStock,
+  readCacheInventory,
 } from "../../models/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
@@ -104,7 +104,7 @@ function notKnown(error: unknown): undefined {
 }
 
 async function unusedRows(store: OpenStore, needs: readonly ModelNeed[]): Promise<readonly Row[]> {
-  const { unused } = await takeStock(store, needs).catch((error: unknown) => {
+  const { unused } = await readCacheInventory(store, needs).catch((error: unknown) => {
     notKnown(error);
     return { unused: [] };
   });

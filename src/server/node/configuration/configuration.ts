@@ -161,7 +161,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const { looked, inputs } = await compileRecorded(sourcesOf(rows), secrets);
     const next = await applyInOtherProcesses(await prepareSources(looked.sources, signal), inputs);
     if (signal.aborted) return;
-    supply.want(looked.needs);
+    supply.setWanted(looked.needs);
     file.clearCache();
     watch(secrets, next.deployment.used);
     awaitingSources = next.compiled.kind === "awaits" ? next : undefined;

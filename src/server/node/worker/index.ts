@@ -1,7 +1,8 @@
 /** Data plane of a node in separate processes. */
+
+export { awaitWorkersOnWrite } from "./await-workers-on-write.ts";
 export { createFleet, type Fleet, type OtherProcesses } from "./fleet.ts";
 export { fleetOptions } from "./fleet-options.ts";
 export { recordLookups, type TransferredInputs, toTransferredInputs } from "./inputs.ts";
-export { awaitWorkersOnWrite } from "./settling.ts";
 export { neededMemory, workersIn } from "./worker-settings.ts";
 export { workersStatusOf } from "./workers-of.ts";

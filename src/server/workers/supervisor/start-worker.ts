@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import { logOutput } from "./child-output.ts";
-import { type ProgressLimits, processorTime, watchProgress } from "./life.ts";
 import type { Beat, Handover, Worker } from "./types.ts";
+import { type ProgressLimits, processorTime, watchProgress } from "./watch-progress.ts";
 
 const CHECK_MS = 1_000;
 /** Limits during the start, when a worker waits for disks, and loads and compiles without a pause. */

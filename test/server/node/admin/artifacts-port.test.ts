@@ -40,7 +40,7 @@ test("a model that cannot be fetched is listed by its files with the reason, and
   });
   const url = "https://user:canary@127.0.0.1:9/model.onnx";
   const model = { name: "ner", files: [{ role: "model", url, sha256: sha256(GRAPH), size: GRAPH.length }] };
-  supply.want([{ model: model as ModelNeed["model"], parts: "whole" }]);
+  supply.setWanted([{ model: model as ModelNeed["model"], parts: "whole" }]);
   await failed;
   const [row, ...others] = await list();
   assert.deepEqual(others, [unused]);
