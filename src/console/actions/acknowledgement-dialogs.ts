@@ -7,7 +7,7 @@ import { type AcknowledgementRecord, type ATTENTION_SEVERITIES, OPERATIONS } fro
 import { escapeControls, formatDuration } from "../../base/index.ts";
 import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -53,7 +53,7 @@ export const acknowledgementOf = ({ data, now }: Context, name: string): Acknowl
 
 /** Describes an acknowledgement: `"known" by unix:1000, ends in 1h 12m`. */
 const acknowledgementText = ({ reason, by, until }: AcknowledgementRecord, now: number): string =>
-  `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${span(Date.parse(until) - now)}`;
+  `"${escapeControls(reason)}" by ${escapeControls(by)}, ends in ${humanDuration(Date.parse(until) - now)}`;
 
 const DURATIONS = ["30m", "1h", "4h", "8h", "24h", "72h", "168h"] as const;
 

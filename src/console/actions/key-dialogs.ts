@@ -7,7 +7,7 @@ import { type CallInput, type KeyRecord, OPERATIONS } from "../../admin-api/inde
 import { escapeControls, formatDuration, parseDuration } from "../../base/index.ts";
 import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
-import { ago, clock, span } from "../format/times.ts";
+import { ago, clock, humanDuration } from "../format/times.ts";
 import { actionOf, type Outcome } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -42,7 +42,7 @@ function expiryFor(choice: string, now: number): number | undefined {
 
 function expiryText(at: number | undefined, now: number): string {
   if (at === undefined) return "never expires";
-  return at <= now ? `expired at ${clock(at, now)}` : `expires at ${clock(at, now)}, in ${span(at - now)}`;
+  return at <= now ? `expired at ${clock(at, now)}` : `expires at ${clock(at, now)}, in ${humanDuration(at - now)}`;
 }
 
 const presentEnd = ({ expires_at }: KeyRecord): number | undefined =>
@@ -126,7 +126,7 @@ function budgetRows(name: string, data: Data, now: number): readonly (readonly [
   const shared = buckets.find(({ bucket }) => bucket === "shared");
   const limit = `${count(first.limit)} cost units in ${escapeControls(first.window)}`;
   if (shared === undefined) return [["Budget", line(`a bucket of its own: ${limit}`)]];
-  const left = `${count(shared.remaining)} left, resets in ${span(Date.parse(shared.resets_at) - now)}`;
+  const left = `${count(shared.remaining)} left, resets in ${humanDuration(Date.parse(shared.resets_at) - now)}`;
   return [["Budget", line(`shared with others: ${limit}; ${left}`, shared.status === "ok" ? "plain" : "warn")]];
 }
 

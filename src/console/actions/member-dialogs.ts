@@ -7,7 +7,7 @@ import type { ClusterMemberRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { commandsOfTask, quoted } from "../format/command-line.ts";
 import { count, plural } from "../format/numbers.ts";
-import { span as spanOf } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { type Action, actionOf } from "../model/action.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog, FieldValues, Task } from "../model/dialog.ts";
@@ -209,7 +209,7 @@ function currentFacts(context: Reads): Rows {
 }
 
 function silence({ id, last_contact_ms }: ClusterMemberRecord): string {
-  const since = last_contact_ms === null ? "" : `, last heard of ${spanOf(last_contact_ms)} ago`;
+  const since = last_contact_ms === null ? "" : `, last heard of ${humanDuration(last_contact_ms)} ago`;
   return `${escapeControls(id)} silent${since}`;
 }
 

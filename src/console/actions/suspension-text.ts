@@ -3,7 +3,7 @@
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { plural } from "../format/numbers.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 
 export interface Suspendable {
@@ -76,7 +76,7 @@ export function onNodes(data: Data): string {
 
 /** Returns `lifts in 12m 02s` or `until lifted`. */
 export function untilText({ until }: Pick<SuspensionRecord, "until">, now: number): string {
-  return until === null ? "until lifted" : `lifts in ${span(Date.parse(until) - now)}`;
+  return until === null ? "until lifted" : `lifts in ${humanDuration(Date.parse(until) - now)}`;
 }
 
 /** Describes a suspension: `"key rotation" by alice@example, lifts in 12m 02s`. */

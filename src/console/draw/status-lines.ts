@@ -1,7 +1,7 @@
 /** Text for a view without data, or without new data: one sentence, and the next step. Source: operator console reference, B4. */
 
 import { count } from "../format/numbers.ts";
-import { shortSpan } from "../format/times.ts";
+import { shortDuration } from "../format/times.ts";
 import type { Failure } from "../model/data.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
@@ -70,13 +70,13 @@ export function noticeOf(status: ViewStatus, { now, link }: State): Line | undef
     case "failed":
       if (!status.hasData) return undefined;
       return line(
-        `not read: ${wordsOf(status.failure)}; shown as of ${status.freshAt === undefined ? "before" : `${shortSpan(now - status.freshAt)} ago`}; r tries again`,
+        `not read: ${wordsOf(status.failure)}; shown as of ${status.freshAt === undefined ? "before" : `${shortDuration(now - status.freshAt)} ago`}; r tries again`,
         "fail",
       );
     case "offline":
       if (!status.hasData) return undefined;
       return line(
-        `OFFLINE since ${shortSpan(now - status.since)}: ${wordsOf(status.failure)}; retry ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
+        `OFFLINE since ${shortDuration(now - status.since)}: ${wordsOf(status.failure)}; retry ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
         "fail",
       );
     case "signed_out":
@@ -91,7 +91,7 @@ export function isOld(status: ViewStatus): boolean {
   return (status.kind === "failed" || status.kind === "offline" || status.kind === "signed_out") && status.hasData;
 }
 
-const remainingText = (at: number, now: number): string => `in ${shortSpan(at - now)}`;
+const remainingText = (at: number, now: number): string => `in ${shortDuration(at - now)}`;
 
 /** Returns the message that the endpoint cannot be reached. Names the endpoint only once. */
 const unreachable = (endpoint: string, words: string): string =>

@@ -25,7 +25,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Formats a duration in at most two units: `0s`, `42s`, `12m 02s`, `9h 57m`, `61d`. Negative durations are 0. */
-export function span(ms: number): string {
+export function humanDuration(ms: number): string {
   const left = Math.max(0, ms);
   if (left < MINUTE) return `${Math.floor(left / SECOND)}s`;
   if (left < HOUR) return `${Math.floor(left / MINUTE)}m ${two((left % MINUTE) / SECOND)}s`;
@@ -34,10 +34,10 @@ export function span(ms: number): string {
 }
 
 /** Formats only the larger unit: `42s`, `12m`, `9h`, `61d`. */
-export const shortSpan = (ms: number): string => span(ms).split(" ")[0] ?? "0s";
+export const shortDuration = (ms: number): string => humanDuration(ms).split(" ")[0] ?? "0s";
 
 const two = (value: number): string => String(Math.floor(value)).padStart(2, "0");
 
 /** Formats the age of a time: `2s ago`; null as `-`. */
 export const ago = (at: string | null, now: number): string =>
-  at === null ? "-" : `${shortSpan(now - Date.parse(at))} ago`;
+  at === null ? "-" : `${shortDuration(now - Date.parse(at))} ago`;

@@ -8,7 +8,7 @@ import {
 } from "../actions/acknowledgement-dialogs.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { clock, span as duration } from "../format/times.ts";
+import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -80,7 +80,7 @@ const COLUMNS: readonly Column<Row>[] = [
     align: "left",
     priority: 1,
     cell: ({ record, status }, now) =>
-      status === "ended" ? span("-", "dim") : span(duration(Date.parse(record.until) - now)),
+      status === "ended" ? span("-", "dim") : span(humanDuration(Date.parse(record.until) - now)),
     sortKey: ({ record }) => Date.parse(record.until),
   },
   {

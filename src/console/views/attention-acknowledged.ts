@@ -7,7 +7,7 @@
 import type { AcknowledgementRecord } from "../../admin-api/index.ts";
 import { activeAcknowledgements } from "../actions/acknowledgement-dialogs.ts";
 import { namesText } from "../format/name-list.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
@@ -37,7 +37,7 @@ function whyShown(item: AttentionItem, row: AcknowledgementRecord, context: Cont
   const by = namesText([row.by]);
   if (isWorse(item, row)) return `worse than when ${by} acknowledged it`;
   const away = clearedMs(row, context);
-  if (away !== undefined) return `back after ${span(away)} since ${by} acknowledged it`;
+  if (away !== undefined) return `back after ${humanDuration(away)} since ${by} acknowledged it`;
   return isNewSince(item, row) ? `new since ${by} acknowledged it` : undefined;
 }
 

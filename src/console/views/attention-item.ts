@@ -2,7 +2,7 @@
 
 import type { Acknowledgeable } from "../actions/acknowledgement-dialogs.ts";
 import type { Suspendable } from "../actions/suspension-text.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import type { Need } from "../model/data.ts";
 import type { Tone } from "../model/text.ts";
@@ -59,7 +59,7 @@ export interface AttentionItem {
 
 export function saying({ until, says, ends }: AttentionItem, now: number): string {
   const timed = (it: AttentionItem["until"] | AttentionItem["ends"]): string =>
-    it === undefined ? "" : `${it.words} ${span(it.at - now)}`;
+    it === undefined ? "" : `${it.words} ${humanDuration(it.at - now)}`;
   return [timed(until), says, timed(ends)].filter((words) => words !== "").join(", ");
 }
 

@@ -7,7 +7,7 @@ import type { BudgetRecord, RefusalRecord } from "../../admin-api/index.ts";
 import { escapeControls, parseDuration } from "../../base/index.ts";
 import { count, percent, short } from "../format/numbers.ts";
 import { bar } from "../format/sparkline.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Line, Tone } from "../model/text.ts";
 
@@ -112,7 +112,7 @@ export function burnOf(row: BudgetRecord, now: number): Burn {
 
 export function burnText(row: BudgetRecord, now: number): string {
   const burn = burnOf(row, now);
-  const resets = `the window ends in ${span(Date.parse(row.resets_at) - now)}`;
+  const resets = `the window ends in ${humanDuration(Date.parse(row.resets_at) - now)}`;
   switch (burn.kind) {
     case "over":
       return "the window has ended; the next update shows the new one";
@@ -125,7 +125,7 @@ export function burnText(row: BudgetRecord, now: number): string {
     case "lasts":
       return `${rate(burn.perHour)}: lasts beyond the reset at this window's average, ${resets} (estimate)`;
     case "exhausts":
-      return `${rate(burn.perHour)}: exhausted in ${span(burn.inMs)} at this window's average, ${resets} (estimate)`;
+      return `${rate(burn.perHour)}: exhausted in ${humanDuration(burn.inMs)} at this window's average, ${resets} (estimate)`;
     default:
       return burn satisfies never;
   }
@@ -140,7 +140,7 @@ export const usedBar = (row: BudgetRecord, isAscii: boolean): string => bar(used
 /** Returns the bucket in one line, for panes. */
 export function bucketLine(row: BudgetRecord, now: number, isAscii: boolean): Line {
   const { mark, word, tone } = BUDGET_STATES[row.status];
-  const resets = span(Date.parse(row.resets_at) - now);
+  const resets = humanDuration(Date.parse(row.resets_at) - now);
   return [
     { text: `${escapeControls(row.budget)} (${ownerOf(row)})  ` },
     { text: usedBar(row, isAscii), tone },

@@ -2,7 +2,7 @@
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { span as spanOfTime } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -90,7 +90,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
     width: 9,
     align: "left",
     priority: 5,
-    cell: ({ resets_at }, now) => span(spanOfTime(Date.parse(resets_at) - now)),
+    cell: ({ resets_at }, now) => span(humanDuration(Date.parse(resets_at) - now)),
     sortKey: ({ resets_at }) => Date.parse(resets_at),
   },
   {

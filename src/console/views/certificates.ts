@@ -4,7 +4,7 @@ import type { CertificateRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
 import { bar } from "../format/sparkline.ts";
-import { clock, day, span as duration } from "../format/times.ts";
+import { clock, day, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<CertificateRecord>[] = [
     align: "left",
     priority: 1,
     cell: ({ not_after: end, state }, now) =>
-      span(end === null ? "-" : duration(Date.parse(end) - now), end === null ? "dim" : TONES[state]),
+      span(end === null ? "-" : humanDuration(Date.parse(end) - now), end === null ? "dim" : TONES[state]),
     sortKey: ({ not_after: end }) => (end === null ? 0 : Date.parse(end)),
   },
   textColumn({ head: "RENEWS", letter: "r", width: 10, priority: 3 }, (it) => dayOf(it.next_renewal)),
@@ -80,7 +80,9 @@ function lifeLine(
   const [begin, over] = [Date.parse(from), Date.parse(end)];
   const share = over <= begin ? 1 : (now - begin) / (over - begin);
   const left =
-    over > now ? `${duration(over - now)} of ${duration(over - begin)} left` : `expired ${duration(now - over)} ago`;
+    over > now
+      ? `${humanDuration(over - now)} of ${humanDuration(over - begin)} left`
+      : `expired ${humanDuration(now - over)} ago`;
   return [labelled("life", span(bar(share, BAR_CELLS, isAscii), TONES[state]), span(`  ${left}`))];
 }
 

@@ -10,7 +10,7 @@ import { memberOf, membersOf, statusOf } from "../actions/known-members.ts";
 import { countColumn } from "../format/column-kinds.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
-import { span as spanOf } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
@@ -32,7 +32,7 @@ const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: st
 /** Formats the time since the last contact: in milliseconds if short, otherwise in two units. */
 export function contactText(ms: number | null): string {
   if (ms === null) return "-";
-  return ms < 10_000 ? milliseconds(ms) : spanOf(ms);
+  return ms < 10_000 ? milliseconds(ms) : humanDuration(ms);
 }
 
 /** Builds the table's columns. `self` is the connected node, which is marked with a star. */
@@ -201,7 +201,7 @@ function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   const { state, role, voter, lag, last_contact_ms } = member;
   const row = (label: string, text: string, tone: Tone = "plain"): Line => labelled(label, span(text, tone));
   if (state === "silent") {
-    const since = last_contact_ms === null ? "" : ` for ${spanOf(last_contact_ms)}`;
+    const since = last_contact_ms === null ? "" : ` for ${humanDuration(last_contact_ms)}`;
     return [
       row("state", `no contact${since}: its process, its machine or its network is down`, "fail"),
       ...(quorumOf(membersOf(context)).isMet

@@ -3,7 +3,7 @@
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
 import { shown } from "../format/labelled-lines.ts";
-import { ago, day, span } from "../format/times.ts";
+import { ago, day, humanDuration } from "../format/times.ts";
 import { wordTable } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
@@ -38,7 +38,7 @@ function endCell(key: KeyRecord, now: number): Span {
   const end = expiryOf(key);
   if (end === null) return { text: "never" };
   if (!endsSoon(key, now)) return { text: day(end) };
-  return { text: end > now ? `in ${span(end - now)}` : `${span(now - end)} ago`, tone: "warn" };
+  return { text: end > now ? `in ${humanDuration(end - now)}` : `${humanDuration(now - end)} ago`, tone: "warn" };
 }
 
 function columnsOf(spendingOf: SpendingOf): readonly Column<KeyRecord>[] {

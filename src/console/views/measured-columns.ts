@@ -4,7 +4,7 @@ import { untilText } from "../actions/suspension-text.ts";
 import { type ColumnPlace, textColumn } from "../format/column-kinds.ts";
 import { shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
-import { span as duration } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import type { Column } from "../model/table.ts";
 import { span, type Tone } from "../model/text.ts";
 import { type MeasuredRow, STATES } from "./measured.ts";
@@ -100,7 +100,9 @@ export const LIFTS_IN: Column<MeasuredRow> = {
   cell: ({ suspension }, now) =>
     suspension === undefined
       ? span("-", "dim")
-      : span(suspension.until === null ? untilText(suspension, now) : duration(Date.parse(suspension.until) - now)),
+      : span(
+          suspension.until === null ? untilText(suspension, now) : humanDuration(Date.parse(suspension.until) - now),
+        ),
   sortKey: ({ suspension }) =>
     suspension === undefined
       ? null

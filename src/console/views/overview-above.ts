@@ -8,7 +8,7 @@ import { isReachable, quorumOf, quorumText } from "../actions/cluster-quorum.ts"
 import { cutMiddle, padTo } from "../format/cut.ts";
 import { fitLine } from "../format/fit.ts";
 import { shown } from "../format/labelled-lines.ts";
-import { clock, span as spanOf } from "../format/times.ts";
+import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
@@ -157,7 +157,7 @@ function budgetPanel({ data, now, isAscii }: Context, rows: number): readonly Li
         { text: `${padTo(cutMiddle(name, BUDGET_CELLS), BUDGET_CELLS)}  ` },
         { text: usedBar(row, isAscii), tone },
         { text: padTo(`${mark}${usedPercent(row)} %`, 10, "right"), tone },
-        span(`  resets in ${spanOf(Date.parse(row.resets_at) - now)}`, "dim"),
+        span(`  resets in ${humanDuration(Date.parse(row.resets_at) - now)}`, "dim"),
       ];
     }),
     ...(left > 0 ? [line(`and ${left} more in :budgets`, "dim")] : []),

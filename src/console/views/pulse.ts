@@ -9,7 +9,7 @@ import { padTo } from "../format/cut.ts";
 import { cellsOfLine, fitLine } from "../format/fit.ts";
 import { shown } from "../format/labelled-lines.ts";
 import { plural } from "../format/numbers.ts";
-import { span as spanOfTime, timeOfDay } from "../format/times.ts";
+import { humanDuration, timeOfDay } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { BLANK, type Line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -72,7 +72,7 @@ function timeText({ scale, moments, nodes }: Pulse, bucket: number, at: number |
   const when =
     at === undefined
       ? `now: the ${scale.bucketText} from ${timeOfDay(from)}`
-      : `${timeOfDay(from)}, ${spanOfTime(now - from - scale.bucketMs)} ago`;
+      : `${timeOfDay(from)}, ${humanDuration(now - from - scale.bucketMs)} ago`;
   return { when, of: nodes.length === 0 ? "" : `${plural(nodes.length, "node")} (${nodes.join(" ")})` };
 }
 

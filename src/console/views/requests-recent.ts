@@ -6,7 +6,7 @@
 import type { RequestRecord } from "../../admin-api/index.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
-import { clock, span as duration } from "../format/times.ts";
+import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { createMemo } from "../model/remember.ts";
 import { type Line, span } from "../model/text.ts";
@@ -80,7 +80,7 @@ export function bucketLine({ succeeded, refused, failed, coveredMs }: Buckets, w
     span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
     span(", "),
     span(`${count(broken)} failed`, broken === 0 ? "plain" : "fail"),
-    span(coveredMs === undefined ? "" : `; ${duration(coveredMs)} are kept`, "dim"),
+    span(coveredMs === undefined ? "" : `; ${humanDuration(coveredMs)} are kept`, "dim"),
   );
 }
 

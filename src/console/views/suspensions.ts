@@ -11,7 +11,7 @@ import {
 } from "../actions/suspension-dialogs.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
 import { labelled, shown } from "../format/labelled-lines.ts";
-import { clock, span as duration } from "../format/times.ts";
+import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<SuspensionRecord>[] = [
     priority: 1,
     cell(row, now) {
       if (!isActive(row)) return span("-", "dim");
-      return span(row.until === null ? "until lifted" : duration(Date.parse(row.until) - now));
+      return span(row.until === null ? "until lifted" : humanDuration(Date.parse(row.until) - now));
     },
     // A suspension without an end sorts after all others.
     sortKey: ({ until }) => (until === null ? Number.MAX_SAFE_INTEGER : Date.parse(until)),

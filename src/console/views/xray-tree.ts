@@ -7,7 +7,7 @@ import type { BudgetRecord, GuardrailRecord, KeyRecord, ProfileRecord } from "..
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
 import { count, plural } from "../format/numbers.ts";
-import { ago, span as spanOfTime } from "../format/times.ts";
+import { ago, humanDuration } from "../format/times.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { BUDGET_STATES, bucketId, ownerOf, usedPercent } from "./budgets-bucket.ts";
 import { guardrailId } from "./guardrails-row.ts";
@@ -44,7 +44,7 @@ function keyTree(data: Data, key: KeyRecord): Tree {
       isBad: status !== "active",
       says(now) {
         if (suspension !== undefined) return suspensionText(suspension, now);
-        const ends = end === null ? "never expires" : end > now ? `expires in ${spanOfTime(end - now)}` : "expired";
+        const ends = end === null ? "never expires" : end > now ? `expires in ${humanDuration(end - now)}` : "expired";
         return `id ${id}, last used ${ago(used, now)}, ${ends}`;
       },
       target: { place: { view: "keys" }, row: name },
@@ -161,7 +161,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
         tone,
         isBad: mark !== "",
         says: (now) =>
-          `${count(row.remaining)} of ${count(row.limit)} left, resets in ${spanOfTime(Date.parse(row.resets_at) - now)}, ` +
+          `${count(row.remaining)} of ${count(row.limit)} left, resets in ${humanDuration(Date.parse(row.resets_at) - now)}, ` +
           `used ${count(row.used)} (${usedPercent(row)} %)${refused}`,
         target: { ...target, row: bucketId(row) },
         json: row,

@@ -5,7 +5,7 @@ import { inAscii } from "../format/ascii.ts";
 import { fill } from "../format/box-frame.ts";
 import { cellsOfLine, cutLine, fitLine, inverse, withTone } from "../format/fit.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
-import { span as timeSpan } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
 import { type Line, type Span, span } from "../model/text.ts";
 import type { Tables } from "./complete.ts";
@@ -211,7 +211,7 @@ function ruleSpan(run: WorkbenchState["run"], now: number): Span | undefined {
     case "none":
       return undefined;
     case "running":
-      return span(`running ${timeSpan(now - run.since)}  Esc cancels`, "strong");
+      return span(`running ${humanDuration(now - run.since)}  Esc cancels`, "strong");
     case "failed":
       return span("failed", "fail");
     case "done": {

@@ -4,7 +4,7 @@ import type { QueryResult } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { editAtEnd } from "../edit/edit.ts";
 import { gapText } from "../format/missing-nodes.ts";
-import { span } from "../format/times.ts";
+import { humanDuration } from "../format/times.ts";
 import type { Asked, Effect, Event, WorkbenchState } from "../model/state.ts";
 import { cleanStatement, trimHistory } from "./saved-statements.ts";
 import { parametersOf } from "./sql-tokens.ts";
@@ -38,7 +38,7 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
 export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep {
   const { run } = workbench;
   if (run.kind !== "running") return consumed(workbench);
-  const words = `canceled after ${span(now - run.since)}`;
+  const words = `canceled after ${humanDuration(now - run.since)}`;
   return consumed({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
 }
 

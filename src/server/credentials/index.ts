@@ -6,7 +6,7 @@
  */
 
 export { type CompiledCredential, type CredentialTarget, compileCredential, compileKey } from "./compile-credential.ts";
-export { type ContainsCredential, createCredentialCheck as bearing } from "./credential-headers.ts";
+export type { ContainsCredential } from "./credential-headers.ts";
 export {
   type GuardedAnswer,
   type GuardedDialler,

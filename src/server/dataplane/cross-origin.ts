@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "../../base/index.ts";
 import {
-  type Crossing,
+  type CrossOriginDecision,
+  decideCrossOrigin,
   isPreflight,
-  judgeCrossing,
   type PreflightTerms,
   preflightHeaders,
 } from "../core/cross-origin/index.ts";
@@ -21,11 +21,11 @@ export function crossOriginDecisionOf(
   { headers }: IncomingMessage,
   { governance: { auth, publicOrigin } }: Snapshot,
   { corsOrigins: allowed }: Pick<Ports, "corsOrigins">,
-): Crossing | undefined {
+): CrossOriginDecision | undefined {
   const { origin, host, "sec-fetch-site": site } = headers;
   if (origin === undefined && site === undefined) return undefined;
   const fetchSite = site === undefined ? undefined : String(site);
-  return judgeCrossing({ origin, host, fetchSite, needsCredential: auth !== undefined, allowed, publicOrigin });
+  return decideCrossOrigin({ origin, host, fetchSite, needsCredential: auth !== undefined, allowed, publicOrigin });
 }
 
 export function originNotAllowed({ governance: { auth } }: Snapshot): GatewayError {
@@ -44,7 +44,7 @@ const USUAL_HEADERS =
 /** Returns the header pairs of the answer to a preflight, or `undefined` if the request is not a preflight. */
 export function preflightOf(
   request: IncomingMessage,
-  { kind }: Crossing,
+  { kind }: CrossOriginDecision,
   { fronted }: Snapshot,
 ): readonly string[] | undefined {
   if (!isPreflight(request.method, request.headers)) return undefined;

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { performance } from "node:perf_hooks";
 import { asRefusal, GatewayError, runMicrotask } from "../../base/index.ts";
 import { NOT_A_POST, type RpcFault, rpcError } from "../core/agents/index.ts";
-import type { Crossing } from "../core/cross-origin/index.ts";
+import type { CrossOriginDecision } from "../core/cross-origin/index.ts";
 import { type Loss, refusalHeaders, type StreamStamp } from "../core/dialects/index.ts";
 import { RequestMemory } from "../memory/index.ts";
 import type { ContainsCredential, Downstream } from "../upstream/index.ts";
@@ -51,7 +51,7 @@ export class Exchange implements Downstream {
   /** Form of refusals; replaced once the address of the request is known. */
   form: RefusalForm = dialectForm("compat");
   /** Cross-origin details of the request; `undefined` unless a browser page of another origin sent it. */
-  readonly crossOrigin: Crossing | undefined;
+  readonly crossOrigin: CrossOriginDecision | undefined;
   /** Memory held for the answer until the client has received it or has left. */
   readonly holding: RequestMemory;
   /** Called once the answer is written or its connection is lost. */

@@ -9,7 +9,7 @@ import { awaitCompletion, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
 import { decode } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
-import type { Crossing } from "../core/cross-origin/index.ts";
+import type { CrossOriginDecision } from "../core/cross-origin/index.ts";
 import { mayBeForBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
 import { RequestMemory } from "../memory/index.ts";
 import type { Guard, Snapshot } from "../snapshot/index.ts";
@@ -193,7 +193,7 @@ class RequestHandler {
    * Handles a request of another origin's page. Returns whether it has been answered, as for a preflight. Throws
    * `origin_not_allowed`.
    */
-  #handleCrossOrigin(crossing: Crossing, snapshot: Snapshot): boolean {
+  #handleCrossOrigin(crossing: CrossOriginDecision, snapshot: Snapshot): boolean {
     const exchange = this.#exchange;
     const { request } = exchange;
     if (crossing.kind === "refused") {

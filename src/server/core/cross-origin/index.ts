@@ -4,7 +4,7 @@ export { NO_CORS_ORIGINS, readOrigin } from "./allowed-origins.ts";
 export {
   type AllowedOrigins,
   type Arrival,
-  type CrossOriginDecision as Crossing,
-  decideCrossOrigin as judgeCrossing,
+  type CrossOriginDecision,
+  decideCrossOrigin,
 } from "./judge-crossing.ts";
 export { isPreflight, type PreflightTerms, preflightHeaders } from "./preflight.ts";

@@ -3,5 +3,5 @@
 export { DEFAULT_MEMORY_BYTES } from "./item-memory.ts";
 export { mayHaveReferences, referencedIds, replaceReferences } from "./references.ts";
 export { parseGeneratedId } from "./response-ids.ts";
-export { createResponses, type Others as OtherNodes, type Responses } from "./responses.ts";
+export { createResponses, type OtherNodes, type Responses } from "./responses.ts";
 export type { SealBinding, SealKey } from "./seals.ts";

@@ -32,7 +32,7 @@ interface ResponsesOptions {
   /** Size of the item memory in bytes; 0 disables it. */
   readonly memoryBytes: number;
   /** Other nodes; `undefined` if there are none. */
-  readonly others?: Others | undefined;
+  readonly others?: OtherNodes | undefined;
   /** Whether other worker processes of this node remember items; a question to the node itself reaches them. */
   readonly hasSiblings?: boolean | undefined;
   /** Returns the time of a monotonic clock, in milliseconds. */
@@ -40,7 +40,7 @@ interface ResponsesOptions {
   readonly instruments: Instruments;
 }
 
-export interface Others {
+export interface OtherNodes {
   nodeIds(): readonly string[];
   /** Asks a node. Resolves to `undefined` if no answer came in time. Rejects only with the signal's reason. */
   ask(

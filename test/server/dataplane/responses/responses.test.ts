@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createInstruments } from "../../../../src/base/index.ts";
-import { createResponses, type Others } from "../../../../src/server/dataplane/responses/responses.ts";
+import { createResponses, type OtherNodes } from "../../../../src/server/dataplane/responses/responses.ts";
 
 const NEVER = new AbortController().signal;
 const NODES = ["n1", "n2", "n3"] as const;
@@ -11,7 +11,7 @@ function nodes() {
   const asked: string[] = [];
   const silent = new Set<string>();
   const made = new Map<string, ReturnType<typeof createResponses>>();
-  const others: Others = {
+  const others: OtherNodes = {
     nodeIds: () => NODES,
     ask(node, question) {
       asked.push(node);
@@ -63,7 +63,7 @@ test("a response is forgotten on the node that stores it", async () => {
 test("few requests run at once, and one above the limit is not found", async () => {
   const instruments = createInstruments();
   const waiting: ((answer: Uint8Array | undefined) => void)[] = [];
-  const others: Others = { nodeIds: () => ["n1", "n2"], ask: () => new Promise((told) => void waiting.push(told)) };
+  const others: OtherNodes = { nodeIds: () => ["n1", "n2"], ask: () => new Promise((told) => void waiting.push(told)) };
   const here = createResponses({ nodeId: "n1", keys: undefined, memoryBytes: 1, others, now: () => 0, instruments });
   const there = createResponses({
     nodeId: "n2",
@@ -82,7 +82,7 @@ test("few requests run at once, and one above the limit is not found", async () 
 
 test("an answer of another version, or none, finds nothing", async () => {
   for (const answer of ["", "null", "{}", '[["a"]]', "[[1,2]]", '[["msg",{}]]', "not json"]) {
-    const others: Others = { nodeIds: () => ["n2"], ask: () => Promise.resolve(Buffer.from(answer)) };
+    const others: OtherNodes = { nodeIds: () => ["n2"], ask: () => Promise.resolve(Buffer.from(answer)) };
     const instruments = createInstruments();
     const here = createResponses({ nodeId: "n1", keys: undefined, memoryBytes: 1, others, now: () => 0, instruments });
     const there = createResponses({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type Arrival,
-  judgeCrossing,
+  decideCrossOrigin,
   preflightHeaders,
   readOrigin,
 } from "../../../../src/server/core/cross-origin/index.ts";
@@ -81,7 +81,7 @@ const ROWS: readonly (readonly [Expected, Partial<Arrival>])[] = [
 
 for (const [expected, given] of ROWS) {
   test(`a page is ${expected}: ${JSON.stringify(given, (_, it) => (it instanceof Set ? [...it] : it))}`, () => {
-    const crossing = judgeCrossing({ ...ARRIVAL, ...given });
+    const crossing = decideCrossOrigin({ ...ARRIVAL, ...given });
     const at = crossing?.headers.indexOf("access-control-allow-origin") ?? -1;
     const shown = at < 0 ? undefined : crossing?.headers[at + 1];
     const kind = crossing === undefined ? "no page" : crossing.kind;
