@@ -1,8 +1,8 @@
 /** Texts about findings and decisions of guardrails, shared by all verbs that show them. */
 
-import type { Rehearsal, Removed } from "../server/core/guardrails/index.ts";
+import type { DiscardedFinding, Rehearsal } from "../server/core/guardrails/index.ts";
 
-export const REMOVED_WORDS: Readonly<Record<Removed["by"], string>> = {
+export const REMOVED_WORDS: Readonly<Record<DiscardedFinding["by"], string>> = {
   threshold: "below the detector's `threshold`",
   score_threshold: "below `score_threshold`",
   allow_list: "on the allow list",

@@ -4,7 +4,7 @@
  */
 import { Pool } from "undici";
 import { asRefusal } from "../../base/index.ts";
-import { MCP_VERSION, projectCard, readOwnCard } from "../../server/core/agents/index.ts";
+import { buildPublishedCard, MCP_VERSION, readOwnCard } from "../../server/core/agents/index.ts";
 import type { PresentedCredential, Presenter } from "../../server/credentials/index.ts";
 import { fetchOwnCard } from "../../server/dataplane/index.ts";
 import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/index.ts";
@@ -167,7 +167,7 @@ async function probeAgent(
     openIdConnectUrl: undefined,
     hasExtendedCard: false,
   };
-  const card = projectCard(read.own, terms);
+  const card = buildPublishedCard(read.card, terms);
   return card.kind === "refused"
     ? fail(card.problem)
     : { verdict: "ok", subject, message: "its agent card offers A2A 1.0 over JSON-RPC" };

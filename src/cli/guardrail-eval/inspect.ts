@@ -2,10 +2,10 @@
 
 import {
   type Annotation,
+  type DetectionResult,
+  type DiscardedFinding,
   type Failure,
-  type Found,
-  type Inspected,
-  type Removed,
+  type InspectedSegments,
   type Segment,
   type SegmentKind,
   utf8Offsets,
@@ -33,11 +33,11 @@ export interface CaseFinding extends Mark {
 
 /** Finding that does not count, with the reason. */
 export interface RemovedFinding extends CaseFinding {
-  readonly by: Removed["by"];
+  readonly by: DiscardedFinding["by"];
 }
 
 export interface RawFindings {
-  readonly inspected: Inspected;
+  readonly inspected: InspectedSegments;
   readonly failures: readonly Failure[];
 }
 
@@ -57,7 +57,7 @@ export async function runDetectors(
   const caseSegment: Segment = { kind, text, ref: "", turn: 0, isReadOnly: kind === "header" || kind === "query" };
   const systemSegment: Segment = { kind: "system", text: system, ref: "", turn: 1, isReadOnly: false };
   const segments = system === "" ? [caseSegment] : [systemSegment, caseSegment];
-  const found: Found = await ((isLowered ? unthresholdedEnsemble : undefined) ?? ensemble).run(segments, {
+  const found: DetectionResult = await ((isLowered ? unthresholdedEnsemble : undefined) ?? ensemble).run(segments, {
     signal,
     isLowered,
     ...detectorSelection(ensemble, detector),
@@ -105,7 +105,7 @@ export async function removedFindings(
 
 /** Returns the items in the case's own turn, with positions in bytes. */
 function inLastSegment<Item>(
-  { segments }: Inspected,
+  { segments }: InspectedSegments,
   items: readonly Item[],
   annotationOf: (item: Item) => Annotation,
   names: NameNormalizer,

@@ -7,7 +7,7 @@ import {
   type StreamTexts,
 } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 import { inspectStream } from "./inspected-stream.ts";
 import { inspectMessages, type ReadMessage } from "./message-stream.ts";
 import type { InspectedStream, StreamPorts } from "./stream-ports.ts";
@@ -72,9 +72,9 @@ export class AnswerEvents {
   }
 
   /** Inspects the events of a chunk. The stream keeps their order, so the last one is done after all others. */
-  push(chunk: Buffer): Later<void> {
+  push(chunk: Buffer): MaybePromise<void> {
     let last: Promise<void> | undefined;
-    const note = (done: Later<void>): void => {
+    const note = (done: MaybePromise<void>): void => {
       if (done instanceof Promise) last = done;
     };
     const stream = this.#stream;
@@ -95,10 +95,10 @@ export class AnswerEvents {
    * Ends the stream. Some providers omit the blank line after their last event. An event that broke off is left out, as readers
    * of event streams do: it would be shown before the texts that are held back, and clients could not parse it.
    */
-  end(): Later<void> {
+  end(): MaybePromise<void> {
     if (this.#splitter.isCutWithinJson) this.#splitter.takeRest();
     const rest = this.#splitter.isEmpty ? undefined : this.push(BLANK_LINE);
-    return after(rest, () => this.#stream.end());
+    return mapMaybePromise(rest, () => this.#stream.end());
   }
 
   /** Returns the bytes that may be shown since the last call, or `undefined` if there are none. */

@@ -4,7 +4,7 @@
  */
 import type { EventTexts, SseEvent } from "../core/dialects/index.ts";
 import type { RewrittenText } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 import { inspectNonDataLines, refuseUnreadable } from "./inspected-event.ts";
 import { createSerialQueue, type InspectedStream, type StreamPorts } from "./stream-ports.ts";
 
@@ -47,15 +47,15 @@ class BufferedStream implements InspectedStream {
     return !this.#passes;
   }
 
-  push(event: SseEvent): Later<void> {
+  push(event: SseEvent): MaybePromise<void> {
     return this.#inOrder(() => this.#inspectEvent(event));
   }
 
-  end(): Later<void> {
+  end(): MaybePromise<void> {
     return this.#inOrder(() => {
       if (this.#passes || this.#ports.answer.isRefused) return undefined;
       const names = [...this.#texts.keys()];
-      return after(this.#ports.answer.whole([...this.#texts.values()]), (rewrites) => {
+      return mapMaybePromise(this.#ports.answer.judgeTexts([...this.#texts.values()]), (rewrites) => {
         if (rewrites === undefined) return;
         const byChannel = new Map(names.map((name, at) => [name, rewrites[at]]));
         for (const held of this.#held) this.#release(held, byChannel);
@@ -71,14 +71,14 @@ class BufferedStream implements InspectedStream {
     this.#dropBuffer();
   }
 
-  #inspectEvent(given: SseEvent): Later<void> {
+  #inspectEvent(given: SseEvent): MaybePromise<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
     if (this.#passes) {
       this.#show(given.bytes);
       return undefined;
     }
-    return after(inspectNonDataLines(given, answer), (event) => {
+    return mapMaybePromise(inspectNonDataLines(given, answer), (event) => {
       if (event === undefined) return;
       const read = texts.read(event);
       refuseUnreadable(read);
@@ -98,7 +98,7 @@ class BufferedStream implements InspectedStream {
 
   #oversize(): void {
     const { answer, metrics } = this.#ports;
-    metrics.oversize();
+    metrics.countOversize();
     if (answer.guard.answers.onOversize === "deny") answer.refuseOversize();
     for (const { read } of this.#held) this.#show(read.event.bytes);
     this.#passes = true;
@@ -120,7 +120,7 @@ class BufferedStream implements InspectedStream {
   }
 
   #dropBuffer(): void {
-    this.#ports.metrics.held(this.#textBytes);
+    this.#ports.metrics.observeHeldBytes(this.#textBytes);
     this.#held = [];
     this.#texts = new Map();
     this.#textBytes = 0;

@@ -1,7 +1,7 @@
 /** Inspects a whole answer. */
 import { isUtf8 } from "node:buffer";
 import type { GuardrailMetrics, JudgedAnswer } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 import { type AnswerType, mediaOf, wholeTexts } from "./answer-body.ts";
 import type { AnswerContext } from "./answer-events.ts";
 import { UnreadableAnswer } from "./inspected-event.ts";
@@ -20,7 +20,7 @@ export function inspectWhole(
   answer: JudgedAnswer,
   { route, dialect, read }: AnswerContext,
   metrics: GuardrailMetrics,
-): Later<InspectedBody | undefined> {
+): MaybePromise<InspectedBody | undefined> {
   if (read !== undefined) return inspectWholeMessage(body, read, answer, metrics);
   const whole = wholeTexts(body, type, route.name, dialect);
   if (whole === undefined) {
@@ -28,8 +28,8 @@ export function inspectWhole(
     return { body, change: {} };
   }
   for (const what of whole.uninspected) metrics.uninspected(what);
-  const rewritten = answer.whole(whole.texts.map(({ text }) => text));
-  return after(rewritten, (rewrites) => {
+  const rewritten = answer.judgeTexts(whole.texts.map(({ text }) => text));
+  return mapMaybePromise(rewritten, (rewrites) => {
     if (rewrites === undefined) return undefined;
     const made = whole.rewrite(rewrites.map((one) => one?.text));
     const change = { isRewritten: true, length: made.length, isTranscoded: whole.isTranscoded };
@@ -42,12 +42,12 @@ function inspectWholeMessage(
   read: ReadMessage,
   answer: JudgedAnswer,
   metrics: GuardrailMetrics,
-): Later<InspectedBody | undefined> {
+): MaybePromise<InspectedBody | undefined> {
   if (!isUtf8(body)) throw new UnreadableAnswer("it is not UTF-8");
   const written = body.toString("utf8");
   // Clients skip a byte order mark.
   const text = written.startsWith("\uFEFF") ? written.slice(1) : written;
-  return after(inspectMessage(text, read, answer, metrics), (shown) => {
+  return mapMaybePromise(inspectMessage(text, read, answer, metrics), (shown) => {
     if (shown === undefined) return undefined;
     if (shown === text) return { body, change: {} };
     const made = Buffer.from(shown);

@@ -4,7 +4,7 @@
  */
 import { EVENT_NAME, type EventTexts, MAX_EVENT_BYTES, type SseEvent } from "../core/dialects/index.ts";
 import type { JudgedAnswer } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 
 /** Error for an answer whose content cannot be determined, so that it is refused. The message quotes nothing from the answer. */
 export class UnreadableAnswer extends Error {
@@ -21,13 +21,13 @@ export const HEARTBEAT_COMMENT = Buffer.from(":\n\n");
  * Returns the event as it is inspected and shown, or `undefined` if the answer is refused. Clients of events do not show
  * comments, ids and invalid lines, but a client that prints the bytes does. They are left out if a rule would rewrite them.
  */
-export function inspectNonDataLines(event: SseEvent, answer: JudgedAnswer): Later<SseEvent | undefined> {
+export function inspectNonDataLines(event: SseEvent, answer: JudgedAnswer): MaybePromise<SseEvent | undefined> {
   const { otherLines: aside = "", bytes, data, event: name } = event;
   if (data === undefined && bytes.length > MAX_EVENT_BYTES) throw new UnreadableAnswer("an event is too long");
   const isNamed = EVENT_NAME.test(name);
   if (isNamed && (aside === "" || /^:\s*$/.test(aside))) return event;
   const text = isNamed ? aside : `${name}\n${aside}`;
-  return after(answer.whole([text]), (rewrites) => {
+  return mapMaybePromise(answer.judgeTexts([text]), (rewrites) => {
     if (rewrites === undefined) return undefined;
     return rewrites[0] === undefined ? event : withoutAside(event, isNamed ? name : "");
   });

@@ -4,7 +4,7 @@
  * already has the earlier text. Source: a2a reference, 1 (`append`); design decisions, section 11.
  */
 import type { JudgedAnswer, Segment } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 
 /** Maximum length of the previous text, and of the new one, that are inspected together, in UTF-16 units. */
 const MAX_JOINED = 512;
@@ -22,7 +22,7 @@ export class JoinedMessages {
   inspect(
     answer: Pick<JudgedAnswer, "message">,
     segments: readonly Segment[],
-  ): Later<readonly (string | undefined)[] | undefined> {
+  ): MaybePromise<readonly (string | undefined)[] | undefined> {
     const joined = segments.flatMap((segment, at) => {
       const before = this.#before(at);
       // Only output is streamed in parts; a server's answer to a call arrives whole.
@@ -30,7 +30,7 @@ export class JoinedMessages {
       return [{ at, seam: before.length, segment: { ...segment, text: before + segment.text.slice(0, MAX_JOINED) } }];
     });
     const all = joined.length === 0 ? segments : [...segments, ...joined.map(({ segment }) => segment)];
-    return after(answer.message(all), (made) => {
+    return mapMaybePromise(answer.message(all), (made) => {
       if (made === undefined) return undefined;
       const crossed = new Set(
         joined.flatMap(({ at, seam }, i) => {

@@ -4,7 +4,7 @@
  */
 import { replaceData, type SseEvent } from "../core/dialects/index.ts";
 import type { GuardrailMetrics, JudgedAnswer, Segment } from "../core/guardrails/index.ts";
-import { after, type Later } from "../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts";
 import { inspectNonDataLines, UnreadableAnswer } from "./inspected-event.ts";
 import { JoinedMessages } from "./joined-messages.ts";
 import { createSerialQueue, type InspectedStream, type StreamPorts } from "./stream-ports.ts";
@@ -29,13 +29,13 @@ export function inspectMessage(
   answer: JudgedAnswer,
   metrics: Pick<GuardrailMetrics, "uninspected">,
   joined = new JoinedMessages(),
-): Later<string | undefined> {
+): MaybePromise<string | undefined> {
   const texts = read(message);
   // A lenient client might read a message that cannot be parsed here.
   if (texts === undefined && LIKE_JSON.test(message)) throw new UnreadableAnswer("a message of it is not JSON");
   const { texts: segments, uninspected, rewrite } = texts ?? asPlainText(message);
   for (const what of uninspected) metrics.uninspected(what);
-  return after(joined.inspect(answer, segments), (changes) => changes && rewrite(changes));
+  return mapMaybePromise(joined.inspect(answer, segments), (changes) => changes && rewrite(changes));
 }
 
 const asPlainText = (text: string): MessageTexts => ({
@@ -54,12 +54,12 @@ export function inspectMessages({ answer, metrics, show, read }: MessagePorts): 
   let heldBytes = 0;
   let isClosed = false;
 
-  function judged(event: SseEvent): Later<void> {
-    return after(inspectNonDataLines(event, answer), (seen) => {
+  function judged(event: SseEvent): MaybePromise<void> {
+    return mapMaybePromise(inspectNonDataLines(event, answer), (seen) => {
       if (seen === undefined || isClosed) return undefined;
       const { data = "" } = seen;
       if (data === "") return show(seen.bytes);
-      return after(inspectMessage(data, read, answer, metrics, joined), (made) => {
+      return mapMaybePromise(inspectMessage(data, read, answer, metrics, joined), (made) => {
         if (made !== undefined && !isClosed) show(made === data ? seen.bytes : replaceData(seen, made));
       });
     });

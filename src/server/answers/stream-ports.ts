@@ -1,6 +1,6 @@
 /** Defines the interface between the inspection of a streamed answer and its driver. */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
-import type { GuardrailMetrics, JudgedAnswer, Later } from "../core/guardrails/index.ts";
+import type { GuardrailMetrics, JudgedAnswer, MaybePromise } from "../core/guardrails/index.ts";
 
 export interface StreamPorts {
   readonly answer: JudgedAnswer;
@@ -17,7 +17,7 @@ export interface StreamPorts {
 export interface SimilarEvent {
   /** Offset of the first byte after the event. */
   readonly end: number;
-  readonly done: Later<void>;
+  readonly done: MaybePromise<void>;
 }
 
 export interface InspectedStream {
@@ -25,14 +25,14 @@ export interface InspectedStream {
    * Inspects an event. May be called again before the previous event is done. Throws, or rejects with, `UnreadableAnswer` or the
    * reason of the answer's signal.
    */
-  readonly push: (event: SseEvent) => Later<void>;
+  readonly push: (event: SseEvent) => MaybePromise<void>;
   /**
    * Inspects the event that begins at an offset of the bytes, as `push` does, if it resembles the previous one. Returns
    * `undefined` if it must be pushed.
    */
   readonly pushSimilar?: (bytes: Buffer, at: number) => SimilarEvent | undefined;
   /** Inspects and shows everything that is held back. */
-  readonly end: () => Later<void>;
+  readonly end: () => MaybePromise<void>;
   /** Stops the inspection because no caller waits any longer. Must also be called at the end. */
   readonly close: () => void;
   /** Estimated memory in bytes. */
@@ -42,14 +42,14 @@ export interface InspectedStream {
 }
 
 interface SerialQueue {
-  (work: () => Later<void>): Later<void>;
+  (work: () => MaybePromise<void>): MaybePromise<void>;
   readonly isBusy: () => boolean;
 }
 
 /** Returns a queue that runs one job at a time; a job that is added while another runs waits for it. */
 export function createSerialQueue(): SerialQueue {
   let last: Promise<void> | undefined;
-  const inTurn = (work: () => Later<void>): Later<void> => {
+  const inTurn = (work: () => MaybePromise<void>): MaybePromise<void> => {
     const done = last === undefined ? work() : last.then(work);
     if (!(done instanceof Promise)) return undefined;
     const turn: Promise<void> = done.finally(() => {

@@ -4,10 +4,10 @@
  */
 import type { SseEvent, StreamTexts } from "../core/dialects/index.ts";
 import {
-  after,
   createChannel,
   createSlide,
-  type Later,
+  type MaybePromise,
+  mapMaybePromise,
   type Slide,
   type TextChannel,
 } from "../core/guardrails/index.ts";
@@ -56,7 +56,7 @@ class WindowedStream implements InspectedStream {
     return false;
   }
 
-  push(event: SseEvent): Later<void> {
+  push(event: SseEvent): MaybePromise<void> {
     return this.#inOrder(() => this.#inspectEvent(event));
   }
 
@@ -66,7 +66,7 @@ class WindowedStream implements InspectedStream {
     const event = texts.readSimilar(bytes, at);
     if (event === undefined) return undefined;
     const done = this.#inOrder(() =>
-      after(this.#piece({ channel: event.template.path, text: event.text, isEnd: false }), (shown) => {
+      mapMaybePromise(this.#piece({ channel: event.template.path, text: event.text, isEnd: false }), (shown) => {
         this.#show(texts.rewriteSimilar(event, shown));
         this.#updateHeldBytes();
       }),
@@ -74,15 +74,15 @@ class WindowedStream implements InspectedStream {
     return { end: at + event.bytes.length, done };
   }
 
-  end(): Later<void> {
+  end(): MaybePromise<void> {
     return this.#inOrder(() => {
       clearTimeout(this.#timer);
       this.#timer = undefined;
       const { texts, answer } = this.#ports;
-      return after(this.#closeAll(texts.end(), 0), () =>
-        after(this.#closeAll([...this.#open.keys()], 0), () =>
+      return mapMaybePromise(this.#closeAll(texts.end(), 0), () =>
+        mapMaybePromise(this.#closeAll([...this.#open.keys()], 0), () =>
           // A rule may apply to an answer without findings.
-          answer.segments > 0 ? undefined : after(answer.whole([]), () => undefined),
+          answer.segments > 0 ? undefined : mapMaybePromise(answer.judgeTexts([]), () => undefined),
         ),
       );
     });
@@ -92,20 +92,20 @@ class WindowedStream implements InspectedStream {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    this.#ports.metrics.held(this.#maxHeldBytes);
+    this.#ports.metrics.observeHeldBytes(this.#maxHeldBytes);
     this.#open.clear();
   }
 
-  #inspectEvent(given: SseEvent): Later<void> {
+  #inspectEvent(given: SseEvent): MaybePromise<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
-    return after(inspectNonDataLines(given, answer), (event) => {
+    return mapMaybePromise(inspectNonDataLines(given, answer), (event) => {
       if (event === undefined) return undefined;
       const read = texts.read(event);
       refuseUnreadable(read);
       for (const what of read.uninspected) metrics.uninspected(what);
-      return after(this.#closeAll(read.closedChannels, 0), () =>
-        after(this.#pieces(read.pieces, 0, []), (shown) => {
+      return mapMaybePromise(this.#closeAll(read.closedChannels, 0), () =>
+        mapMaybePromise(this.#pieces(read.pieces, 0, []), (shown) => {
           this.#show(texts.rewrite(read, shown));
           this.#updateHeldBytes();
         }),
@@ -113,7 +113,7 @@ class WindowedStream implements InspectedStream {
     });
   }
 
-  #pieces(pieces: readonly Piece[], from: number, shown: string[]): Later<readonly string[]> {
+  #pieces(pieces: readonly Piece[], from: number, shown: string[]): MaybePromise<readonly string[]> {
     for (let at = from; at < pieces.length; at++) {
       const made = this.#piece(pieces[at] as Piece);
       if (made instanceof Promise) {
@@ -127,12 +127,12 @@ class WindowedStream implements InspectedStream {
     return shown;
   }
 
-  #piece({ channel: name, text, isEnd }: Piece): Later<string> {
+  #piece({ channel: name, text, isEnd }: Piece): MaybePromise<string> {
     const open = this.#open.get(name) ?? this.#openChannel(name);
     open.slide?.push(text);
     const shown = open.channel.push(text);
     if (!isEnd) return shown;
-    return after(shown, (first) => after(this.#finish(name, open), (rest) => first + rest));
+    return mapMaybePromise(shown, (first) => mapMaybePromise(this.#finish(name, open), (rest) => first + rest));
   }
 
   #openChannel(name: string): OpenChannel {
@@ -141,18 +141,18 @@ class WindowedStream implements InspectedStream {
     const { answers } = answer.guard;
     const channel = createChannel(answers, {
       reaches: answers.reaches,
-      scan: (text) => answer.scan(text, "bounded"),
-      judge: (stretch, found) => answer.judge(stretch, found),
-      unproven: (detector) => metrics.unproven(detector),
-      oversize: () => {
-        metrics.oversize();
+      scan: (text) => answer.scanStretch(text, "bounded"),
+      judge: (stretch, found) => answer.judgeStretch(stretch, found),
+      onUnproven: (detector) => metrics.countUnproven(detector),
+      onOversize: () => {
+        metrics.countOversize();
         if (answers.onOversize === "deny") answer.refuseOversize();
       },
     });
     const slide = answers.isOpenEnded
       ? createSlide(answers.scanChunkBytes, {
-          scan: (text) => this.#watched(answer.scan(text, "open")),
-          judge: (text, found) => void answer.judge(text, found),
+          scan: (text) => this.#watched(answer.scanStretch(text, "open")),
+          judge: (text, found) => void answer.judgeStretch(text, found),
         })
       : undefined;
     const open = { channel, slide };
@@ -161,7 +161,7 @@ class WindowedStream implements InspectedStream {
   }
 
   /** Handles an inspection that no caller waits for. It may refuse the answer, or end with its signal. */
-  #watched<Found>(found: Later<Found | undefined>): Later<Found | undefined> {
+  #watched<Found>(found: MaybePromise<Found | undefined>): MaybePromise<Found | undefined> {
     if (!(found instanceof Promise)) return found;
     const { failed, woke, answer } = this.#ports;
     return found.then(
@@ -179,17 +179,17 @@ class WindowedStream implements InspectedStream {
     );
   }
 
-  #finish(name: string, { channel, slide }: OpenChannel): Later<string> {
+  #finish(name: string, { channel, slide }: OpenChannel): MaybePromise<string> {
     // Detectors that prove nothing before the end of a text inspect it here.
-    return after(slide?.end(), () =>
-      after(channel.end(), (rest) => {
+    return mapMaybePromise(slide?.end(), () =>
+      mapMaybePromise(channel.end(), (rest) => {
         this.#open.delete(name);
         return rest;
       }),
     );
   }
 
-  #closeAll(names: readonly string[], from: number): Later<void> {
+  #closeAll(names: readonly string[], from: number): MaybePromise<void> {
     const { texts } = this.#ports;
     for (let at = from; at < names.length; at++) {
       const name = names[at] as string;
@@ -236,12 +236,12 @@ class WindowedStream implements InspectedStream {
     }
   }
 
-  #settleAll(open: readonly (readonly [string, OpenChannel])[], from: number): Later<void> {
+  #settleAll(open: readonly (readonly [string, OpenChannel])[], from: number): MaybePromise<void> {
     const { texts } = this.#ports;
     for (let at = from; at < open.length; at++) {
       const [name, { channel }] = open[at] as readonly [string, OpenChannel];
       if (!channel.isWaiting || this.#open.get(name)?.channel !== channel) continue;
-      const shown = channel.settle();
+      const shown = channel.scanWaiting();
       if (shown instanceof Promise) {
         return shown.then((text) => {
           if (text !== "") this.#show(texts.flush(name, text, false));

@@ -368,7 +368,7 @@ class RequestHandler {
       return;
     }
     const candidates = inspected.target === target ? admitted : admitted.withRewrittenTarget(inspected.target);
-    const isInspected = guard.inspectsOutput && !ROUTES_WITHOUT_TEXT.has(target.route.name);
+    const isInspected = guard.readsOutput && !ROUTES_WITHOUT_TEXT.has(target.route.name);
     const { heartbeatMs = HEARTBEAT_MS } = ports;
     const { occasion } = inspected;
     const answering = { guard, occasion, target: inspected.target, effective, sinks, heartbeatMs };

@@ -2,7 +2,7 @@
  * Placeholder for a detector whose model is not in the cache yet, so that the rest of a document can be validated. A
  * snapshot that contains one is never applied.
  */
-import type { Detector, Scanned } from "../core/guardrails/index.ts";
+import type { Detector, DetectorInput } from "../core/guardrails/index.ts";
 
 export function createAwaitedDetector(name: string, type: string): Detector {
   return Object.freeze({
@@ -10,7 +10,7 @@ export function createAwaitedDetector(name: string, type: string): Detector {
     type,
     fingerprint: "",
     readsContext: [],
-    detect: (texts: readonly Scanned[]) => {
+    detect: (texts: readonly DetectorInput[]) => {
       throw new Error(`the model of the detector ${name} is not there, and ${texts.length} texts wait for it`);
     },
     horizon: undefined,

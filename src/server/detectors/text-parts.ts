@@ -1,5 +1,5 @@
 /** Converts texts to strings for a detector, and its findings to findings of those texts. */
-import type { Finding, Scanned, Window } from "../core/guardrails/index.ts";
+import type { DetectorInput, Finding, Window } from "../core/guardrails/index.ts";
 
 interface Part {
   /** Index of the text that the part belongs to. */
@@ -9,7 +9,7 @@ interface Part {
 }
 
 /** Returns the parts of a text to scan, each separately. */
-export function partsOf({ segment, windows }: Scanned, at: number): readonly Part[] {
+export function partsOf({ segment, windows }: DetectorInput, at: number): readonly Part[] {
   const { text } = segment;
   const parts: readonly Window[] = windows ?? [{ start: 0, end: text.length }];
   return parts.map(({ start, end }) => ({
@@ -21,7 +21,7 @@ export function partsOf({ segment, windows }: Scanned, at: number): readonly Par
 
 /** Returns the findings of the texts. `found`: findings of each part, ascending. */
 export function placed(
-  texts: readonly Scanned[],
+  texts: readonly DetectorInput[],
   parts: readonly Part[],
   found: readonly (readonly Finding[])[],
 ): readonly (readonly Finding[])[] {

@@ -1,4 +1,4 @@
-import type { ProxiedArrival } from "../core/agents/index.ts";
+import type { ProxiedRequestHead } from "../core/agents/index.ts";
 import type { HeaderList } from "./exchange/index.ts";
 
 /** Returns the value of the first header of that lower-case name, or an empty string. */
@@ -20,7 +20,7 @@ export const dialectPath = (path: string): string => path.slice(Math.max(0, path
 export const pathOf = (headers: HeaderList): string => headerValue(headers, ":path").split("?", 1)[0] ?? "";
 
 /** Returns the client's method, path and headers. Repeated headers are joined with a comma. */
-export function arrivalOf(headers: HeaderList): ProxiedArrival {
+export function arrivalOf(headers: HeaderList): ProxiedRequestHead {
   const named = new Map<string, string>();
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = headers[at] ?? "";

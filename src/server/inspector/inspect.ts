@@ -11,14 +11,14 @@ import {
   envelopeSegments,
   type Facts,
   type Guard,
-  type Guarded,
+  type GuardResult,
   type GuardrailSinks,
   type GuardrailVariables,
   inspectionFacts,
   type Rewriting,
-  rehearsedVariables,
+  rehearsalVariables,
   type Segment,
-  settleJudged,
+  settleMessage,
   sumFacts,
 } from "../core/guardrails/index.ts";
 import { type Account, estimateParsingBytes, RequestMemory } from "../memory/index.ts";
@@ -108,16 +108,16 @@ async function inspectBody({ headers, body, memory }: WholeRequest, context: Ins
     const { plain, encode } = await decompress(
       headers,
       body,
-      guard.inspectsBody || routes.some(mayBeForBatch),
+      guard.readsBodies || routes.some(mayBeForBatch),
       memory,
       holding,
     );
     refuseBatch(headers, plain, routes);
-    if (guard.inspectsBody) holding.hold(estimateParsingBytes(plain));
-    const read = readProxiedRequest(headers, plain, guard.inspectsBody);
+    if (guard.readsBodies) holding.hold(estimateParsingBytes(plain));
+    const read = readProxiedRequest(headers, plain, guard.readsBodies);
     shape = read.shape;
     state.shape = shape;
-    if (read.asksForPush && inspectsResponses && guard.inspectsOutput) throw pushRefusal(shape);
+    if (read.asksForPush && inspectsResponses && guard.readsOutput) throw pushRefusal(shape);
     state.message = read.texts.messages.at(-1);
     const verdict = await inspectMessages(read.texts, headers, context);
     return verdict.kind === "rewrite" ? { ...verdict, body: await encode(verdict.body) } : verdict;
@@ -211,19 +211,19 @@ async function inspectMessage(
 ): Promise<readonly (string | undefined)[] | undefined> {
   state.message = once;
   const occasion = { variables: variablesOf(once), rewriting: state.rewriting, tracer: state.span };
-  let guarded: Guarded | undefined;
+  let guarded: GuardResult | undefined;
   try {
-    guarded = await guard.message(segments, occasion, signal);
+    guarded = await guard.inspectMessage(segments, occasion, signal);
   } finally {
     inspectionSpan?.add(inspectionFacts(guarded, segments.length));
   }
-  const { error } = settleJudged(guarded, () => factsOf("request", once, headers), sinks);
+  const { error } = settleMessage(guarded, () => factsOf("request", once, headers), sinks);
   if (error !== undefined) throw error;
   return changesOf(guarded.judgement);
 }
 
 export const variablesOf = ({ model, route, method, name }: MessageFacts): GuardrailVariables => ({
-  ...rehearsedVariables({ ...NO_CALLER, model, route }),
+  ...rehearsalVariables({ ...NO_CALLER, model, route }),
   hop: "inspect",
   method,
   name,

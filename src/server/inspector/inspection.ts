@@ -7,7 +7,7 @@ import { type ReadMessage, UnreadableAnswer } from "../answers/index.ts";
 import { layersIn, peel } from "../coding/index.ts";
 import { type ProxiedShape, proxiedAnswerTexts, shapeByHeaders, TooManyTexts } from "../core/agents/index.ts";
 import type { Dialect } from "../core/dialects/index.ts";
-import { answerFacts, JudgedAnswer, settleWhole } from "../core/guardrails/index.ts";
+import { answerFacts, JudgedAnswer, settleAnswerResult } from "../core/guardrails/index.ts";
 import { RequestMemory } from "../memory/index.ts";
 import { type AnswerInspectionOptions, inspectAnswer, type ResponseInspection } from "./answer/answer-inspection.ts";
 import { readHead } from "./answer/response-head.ts";
@@ -40,7 +40,7 @@ export function beginInspection(using: InspectionOptions): Pick<StreamInspection
     },
     inspect: (request, signal) => inspectRequest(request, signal, using, state),
     answers: {
-      areRead: state.guard?.inspectsOutput === true,
+      areRead: state.guard?.readsOutput === true,
       begin: (request, response) => beginAnswer(request, response, state, using),
     },
   };
@@ -54,7 +54,7 @@ function beginAnswer(
 ): ResponseInspection | undefined {
   const { guard } = state;
   const route = routeOf(request);
-  if (guard?.inspectsOutput !== true || TEXTLESS.has(route.name)) return undefined;
+  if (guard?.readsOutput !== true || TEXTLESS.has(route.name)) return undefined;
   const head = readHead(headerValue(request, ":method"), response);
   if (head === undefined) return undefined;
   return {
@@ -77,7 +77,9 @@ function beginAnswer(
         metrics: sinks.metrics,
         settle(isLeft) {
           inspection?.end(answerFacts(answer, isLeft));
-          return refusalIn(() => settleWhole(answer.judged, () => factsOf("response", once, request), sinks).error);
+          return refusalIn(
+            () => settleAnswerResult(answer.judged, () => factsOf("response", once, request), sinks).error,
+          );
         },
         refusalInstead(error, stream) {
           state.refusal ??= error;

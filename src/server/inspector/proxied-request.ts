@@ -109,8 +109,8 @@ function agentTexts({ calls, shape, texts }: ProxiedRequest, plain: Buffer, isRe
   const read = readTextsOrRefuse(texts, shape);
   let from = 0;
   const messages = calls.map((call, at) => {
-    const segments = read.texts.slice(from, read.ends[at]);
-    from = read.ends[at] ?? from;
+    const segments = read.texts.slice(from, read.endIndexes[at]);
+    from = read.endIndexes[at] ?? from;
     return { ...nothing, ...call, segments };
   });
   return {

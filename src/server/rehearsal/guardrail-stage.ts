@@ -2,7 +2,7 @@
 
 import { routeOfKey } from "../core/dialects/index.ts";
 import type { GuardrailVariables, RuleWeight } from "../core/guardrails/index.ts";
-import { spelledDecision } from "../core/guardrails/index.ts";
+import { formatDecision } from "../core/guardrails/index.ts";
 import {
   endOf,
   FACT,
@@ -70,14 +70,14 @@ function weighed(request: RecordedRequest, { guard, effective, unchanged }: Weig
   const before = ({ rule, action }: RuleWeight): RuleWeight["fires"] => {
     const isRecorded = wasLet && unchanged.has(rule) && inAnswer.length === 0;
     if (!isRecorded) return "unknown";
-    return request.acted.split(", ").includes(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }))
+    return request.acted.split(", ").includes(formatDecision({ rule, action, controls: [], types: {}, kinds: [] }))
       ? "yes"
       : "no";
   };
   const asked = decided(guard.weigh(inRequest, variables), before);
   if (asked.step.kind !== "passed") return asked;
   const isMcp = request.traffic === "mcp" || request.traffic === "a2a";
-  const readsAnswer = isMcp ? guard.inspectsAnswers : guard.inspectsOutput;
+  const readsAnswer = isMcp ? guard.readsAnswers : guard.readsOutput;
   if (!readsAnswer) return asked;
   if (!wasLet) return unknown(ANSWER);
   if ((request.facts & FACT.answerInspected) === 0) return asked;
@@ -100,7 +100,7 @@ function decided(weights: readonly RuleWeight[], before: (weight: RuleWeight) =>
     if (fires === "fault") return refusal("policy_error");
     if (action === "deny") return refusal("guardrail_denied");
     if (action === "redact") redacting += 1;
-    acted.push(spelledDecision({ rule, action, controls: [], types: {}, kinds: [] }));
+    acted.push(formatDecision({ rule, action, controls: [], types: {}, kinds: [] }));
   }
   // If two rules select the same place, only one rewrites it; places are not recorded, so the result is unknown.
   return redacting > 1 ? unknown("several guardrail rules rewrite it") : { step: PASSED, acted: acted.join(", ") };

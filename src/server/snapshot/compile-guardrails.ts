@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runInSlices } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import type { DetectorFacts, Guard, GuardrailProblem, PolicyFacts } from "../core/guardrails/index.ts";
-import { createIssued, type Issued } from "../core/guardrails/index.ts";
+import { createIssuedValues, type IssuedValues } from "../core/guardrails/index.ts";
 import { compilePolicy } from "../core/guardrails/policy/index.ts";
 import {
   answerWith,
@@ -69,7 +69,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   const endpoints = createEndpoints(
     instruments && { metrics: (readings) => createEndpointMetrics(instruments, readings) },
   );
-  const issued = given.issued ?? createIssued();
+  const issued = given.issued ?? createIssuedValues();
   const options = { pool, sessions, endpoints, cache, issued, ...(metrics !== undefined && { metrics }) };
   const used = new WeakMap<GuardrailSnapshot, Held>();
   /** Current guardrails. */
@@ -178,7 +178,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
 
 interface Options extends Omit<EnsembleOptions, "build"> {
   readonly pool: ScanPool;
-  readonly issued: Issued;
+  readonly issued: IssuedValues;
   readonly sessions: Sessions;
   readonly endpoints: Endpoints;
   /** Calls a model; `undefined` if no gateway serves, and then judge models find nothing. */
@@ -242,7 +242,7 @@ function assemble(
     // Rules are checked nevertheless, against the configuration of detectors that could not be built.
     const detectors = guardrails.detectors.map((config): DetectorFacts => {
       const { name = config.type, type, mode, schedule } = config;
-      return { name, type, kinds: kindsOf(config), mode, schedule, gives: gives.get(name), hasHorizon: true };
+      return { name, type, kinds: kindsOf(config), mode, schedule, findingTypes: gives.get(name), hasHorizon: true };
     });
     const { problems } = compilePolicy(guardrails, { detectors, profiles: named, formatOf });
     return {
@@ -261,7 +261,7 @@ function assemble(
         kinds: [...kinds],
         mode,
         schedule,
-        gives: gives.get(name),
+        findingTypes: gives.get(name),
         hasHorizon: detector.horizon !== undefined,
       }),
     ),

@@ -6,25 +6,25 @@ import type { Instruments, Log } from "../../base/index.ts";
 import type { Deployment, Guardrails } from "../core/config/index.ts";
 import {
   type AnswerTerms,
-  type Beside,
+  addedJudgement,
   compileReaches,
   createRewriting,
-  type Found,
+  type DetectionResult,
   type Guard,
-  type Guarded,
+  type GuardResult,
   type GuardrailPolicy,
   type GuardrailProblem,
-  type InspectBeside,
-  type Issued,
+  type InspectionContext,
+  type InspectOverlap,
+  type IssuedValues,
   type Judgement,
-  judgedBeside,
-  type Occasion,
+  type OverlapOptions,
   REQUEST_KINDS,
   type Reach,
   type Rehearsal,
   type RehearsalQuestion,
   rehearsalOf,
-  rehearsedSegments,
+  rehearsalSegments,
 } from "../core/guardrails/index.ts";
 import type { AskSession, CallModel, DetectorProbe, Ensemble, Member, Views } from "../detectors/index.ts";
 import type { Provider } from "../upstream/index.ts";
@@ -84,7 +84,7 @@ export interface EngineOptions {
   /** True if other processes inspect the traffic; then nothing is prepared before it is needed. */
   readonly isSpare?: boolean;
   /** Values that `fpe` wrote recently; if absent, this process remembers only its own. */
-  readonly issued?: Issued | undefined;
+  readonly issued?: IssuedValues | undefined;
   /** Asks another process that has models in memory; if absent, this process loads them itself. */
   readonly askSession?: AskSession | undefined;
 }
@@ -150,7 +150,7 @@ export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   readsHeaders: false,
   rehearse: async (question: RehearsalQuestion) =>
     rehearsalOf({
-      segments: rehearsedSegments(question),
+      segments: rehearsalSegments(question),
       judgement: NOTHING_JUDGED,
       failures: [],
       removed: [],
@@ -182,18 +182,18 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   const readBounded = ensemble.stretchReader(bounded);
   const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
   const pending = overlapping.size === 0 ? undefined : overlapping;
-  const afterwards: Guard["afterwards"] = (segments, { found }, tracer) =>
+  const afterwards: Guard["inspectAsync"] = (segments, { found }, tracer) =>
     ensemble.runLater(segments, found, names, tracer);
   return Object.freeze({
     kinds,
-    inspectsRequest: [...kinds].some((kind) => kind !== "output"),
-    inspectsBody: REQUEST_KINDS.some((kind) => kinds.has(kind)),
-    inspectsOutput: kinds.has("output"),
-    inspectsAnswers: kinds.has("output") || kinds.has("tool_result"),
+    readsRequests: [...kinds].some((kind) => kind !== "output"),
+    readsBodies: REQUEST_KINDS.some((kind) => kinds.has(kind)),
+    readsOutput: kinds.has("output"),
+    readsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
     weigh: policy.weigh,
     answers: answerTerms(config, readers),
-    stretch(segment, by, signal, except, tracer) {
+    scanStretch(segment, by, signal, except, tracer) {
       if (by === "bounded") return readBounded(segment, signal, tracer);
       const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
       const found = ensemble.run([segment], { names: asked, signal, tracer, isHere: true });
@@ -206,20 +206,20 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
         judge({ segments, found: byDetector, ...(pending !== undefined && { pending }) }),
       );
     },
-    beside:
+    inspectOverlap:
       pending && judgingBeside(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
-    message(segments, occasion, signal) {
+    inspectMessage(segments, occasion, signal) {
       const { judge } = policy.open(occasion);
       const found = ensemble.run(segments, { names, signal, schedule: "alone", tracer: occasion.tracer });
-      const follow = (guarded: Guarded): Guarded => {
+      const follow = (guarded: GuardResult): GuardResult => {
         if (guarded.judgement?.outcome === "allow") afterwards(segments, guarded, occasion.tracer);
         return guarded;
       };
       const guarded = judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
       return guarded instanceof Promise ? guarded.then(follow) : follow(guarded);
     },
-    afterwards,
-    answer(segments, { judge }, signal, tracer) {
+    inspectAsync: afterwards,
+    inspectAnswer(segments, { judge }, signal, tracer) {
       // Schedules concern requests only. On answers, every detector runs immediately.
       const found = ensemble.run(segments, { names, signal, tracer });
       return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
@@ -228,23 +228,26 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
 }
 
 /** Evaluates the rules, unless a detector that fails closed has failed. */
-function judged(found: Found | Promise<Found>, judge: (found: Found) => Judgement): Guarded | Promise<Guarded> {
+function judged(
+  found: DetectionResult | Promise<DetectionResult>,
+  judge: (found: DetectionResult) => Judgement,
+): GuardResult | Promise<GuardResult> {
   if (found instanceof Promise) return found.then((all) => judged(all, judge));
   const isRefused = found.failures.some(({ isFatal }) => isFatal);
   return { found, failures: found.failures, judgement: isRefused ? undefined : judge(found) };
 }
 
-function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: Beside): InspectBeside {
+function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: OverlapOptions): InspectOverlap {
   const names = new Set(policy.detectors);
   return (segments, { variables, tracer }, earlier, signal) => {
     const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found, tracer });
     // This rewrites nothing and uses no placeholder number.
-    const occasion: Occasion = { variables, rewriting: createRewriting() };
+    const occasion: InspectionContext = { variables, rewriting: createRewriting() };
     const again = judged(found, ({ byDetector }) => {
       const all = policy.judge({ segments, found: byDetector }, occasion);
-      return earlier.judgement === undefined ? all : judgedBeside(earlier.judgement, all, how);
+      return earlier.judgement === undefined ? all : addedJudgement(earlier.judgement, all, how);
     });
-    const newly = (guarded: Guarded): Guarded => ({
+    const newly = (guarded: GuardResult): GuardResult => ({
       ...guarded,
       failures: guarded.failures.filter((failure) => !earlier.failures.includes(failure)),
     });
@@ -272,7 +275,7 @@ function answerTerms({ stream, response }: GuardConfig, readers: readonly Member
   } satisfies AnswerTerms);
 }
 
-const without = ({ byDetector, failures }: Found, names: ReadonlySet<string>): Found => ({
+const without = ({ byDetector, failures }: DetectionResult, names: ReadonlySet<string>): DetectionResult => ({
   byDetector: byDetector.filter(({ detector }) => !names.has(detector)),
   failures: failures.filter(({ detector }) => !names.has(detector)),
 });

@@ -199,8 +199,8 @@ const NO_RULES: ReturnType<Policies["of"]> = Object.freeze({
   count: Object.freeze({ llm: 0, mcp: 0, a2a: 0 }),
   readsModel: false,
   decide: () => ({ kind: "allow", decisions: NONE, skipped: NONE }) as const,
-  lists: () => true,
-  reaches: () => true,
+  mayListTool: () => true,
+  mayReachServer: () => true,
 });
 
 const NO_POLICIES: Policies = Object.freeze({ of: () => NO_RULES, rules: NONE });

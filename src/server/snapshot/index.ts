@@ -1,6 +1,6 @@
 /** The compiled configuration: compiles documents into one frozen snapshot. */
 
-export type { Guard, Guarded, InspectBeside } from "../core/guardrails/index.ts";
+export type { Guard, GuardResult, InspectOverlap } from "../core/guardrails/index.ts";
 export type {
   AskSession,
   CallModel,

@@ -2,12 +2,12 @@
 import {
   createRewriting,
   type GuardrailPolicy,
-  type Inspected,
+  type InspectedSegments,
   type Rehearsal,
   type RehearsalQuestion,
   rehearsalOf,
-  rehearsedSegments,
-  rehearsedVariables,
+  rehearsalSegments,
+  rehearsalVariables,
 } from "../core/guardrails/index.ts";
 import type { Ensemble } from "../detectors/index.ts";
 import { removedFrom } from "./removed-findings.ts";
@@ -28,7 +28,7 @@ export async function rehearse(
   question: RehearsalQuestion,
   signal: AbortSignal,
 ): Promise<Rehearsal> {
-  const segments = rehearsedSegments(question);
+  const segments = rehearsalSegments(question);
   const names = new Set(policy.detectors);
   const given = new Set(segments.map(({ kind }) => kind));
   const detectors = ensemble.members.map(({ name, mode, kinds, detector }) => {
@@ -38,9 +38,9 @@ export async function rehearse(
   });
   const { given: instead } = question;
   const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: instead });
-  const inspected: Inspected = { segments, found: byDetector };
+  const inspected: InspectedSegments = { segments, found: byDetector };
   const isRefused = failures.some(({ isFatal }) => isFatal);
-  const occasion = { variables: rehearsedVariables(question), rewriting: createRewriting() };
+  const occasion = { variables: rehearsalVariables(question), rewriting: createRewriting() };
   const judgement = isRefused ? undefined : policy.judge(inspected, occasion);
   const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names, signal, given: instead });
   return rehearsalOf({

@@ -1,5 +1,5 @@
 /** Findings that were removed before rules saw them, with the reason. Why nothing was found is the most common question. */
-import type { Annotated, Annotation, Inspected, Removed } from "../core/guardrails/index.ts";
+import type { Annotation, AnnotationResult, DiscardedFinding, InspectedSegments } from "../core/guardrails/index.ts";
 import type { Ensemble, RunOptions } from "../detectors/index.ts";
 
 interface RemovedOptions {
@@ -13,10 +13,10 @@ interface RemovedOptions {
 /** Returns the removed findings, ascending by segment and start. `annotated` is what the policy made of `inspected`. */
 export async function removedFrom(
   ensemble: Ensemble,
-  { segments }: Inspected,
-  { annotations, shadow, dropped }: Annotated,
+  { segments }: InspectedSegments,
+  { annotations, shadow, dropped }: AnnotationResult,
   { names, signal, given }: RemovedOptions,
-): Promise<readonly Removed[]> {
+): Promise<readonly DiscardedFinding[]> {
   const members = ensemble.members.filter(({ name }) => names.has(name));
   const isLowered = members.some(({ threshold }) => threshold > 0);
   const lowered = isLowered ? await ensemble.run(segments, { names, signal, isLowered, given }) : undefined;
@@ -25,7 +25,7 @@ export async function removedFrom(
     findings.flatMap((list, segment) =>
       list
         .filter(({ score }) => score < (thresholds.get(detector) ?? 0))
-        .map((one): Removed => ({ annotation: { ...one, segment, detector, agreement: 0 }, by: "threshold" })),
+        .map((one): DiscardedFinding => ({ annotation: { ...one, segment, detector, agreement: 0 }, by: "threshold" })),
     ),
   );
   const known = [...annotations, ...shadow, ...[...dropped, ...below].map(({ annotation }) => annotation)];
@@ -33,9 +33,13 @@ export async function removedFrom(
   const disproved = members.flatMap(({ name, kinds, role, detector }) =>
     segments.flatMap(({ kind, text }, segment) => {
       // A confirming detector looks only where other detectors found something.
-      if (detector.disproved === undefined || role === "confirm" || !kinds.has(kind)) return [];
-      const annotated = detector.disproved(text).map((one) => ({ ...one, segment, detector: name, agreement: 0 }));
-      return annotated.flatMap((annotation): Removed[] => (isKnown(annotation) ? [] : [{ annotation, by: "check" }]));
+      if (detector.disprovedMatches === undefined || role === "confirm" || !kinds.has(kind)) return [];
+      const annotated = detector
+        .disprovedMatches(text)
+        .map((one) => ({ ...one, segment, detector: name, agreement: 0 }));
+      return annotated.flatMap((annotation): DiscardedFinding[] =>
+        isKnown(annotation) ? [] : [{ annotation, by: "check" }],
+      );
     }),
   );
   return [...dropped, ...below, ...disproved].sort(
@@ -44,7 +48,7 @@ export async function removedFrom(
 }
 
 /** Returns a predicate that is true if a finding overlaps a known one: another detector or pattern has reported that text. */
-function covering(segments: Inspected["segments"], known: readonly Annotation[]): (one: Annotation) => boolean {
+function covering(segments: InspectedSegments["segments"], known: readonly Annotation[]): (one: Annotation) => boolean {
   const covered = segments.map(({ text }) => new Uint8Array(text.length));
   for (const { segment, start, end } of known) covered[segment]?.fill(1, start, end);
   return ({ segment, start, end }) => covered[segment]?.subarray(start, end).includes(1) === true;

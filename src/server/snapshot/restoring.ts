@@ -3,13 +3,13 @@
  * the same keys. Source: specification document 3, `mcp[]`, `a2a[]`; design decisions, section 20.
  */
 import type { Deployment, Guardrails } from "../core/config/index.ts";
-import type { FormatOf, GuardrailProblem, Issued } from "../core/guardrails/index.ts";
+import type { FormatOf, GuardrailProblem, IssuedValues } from "../core/guardrails/index.ts";
 import {
   alphabetOf,
   feasibilityOf,
   operatorKeys,
   proofOf,
-  type Restored,
+  type RestorableType,
   RestoreLimit,
   restore,
   restoredValues,
@@ -66,11 +66,11 @@ export function restoreProblems(
 export function compileRestorer(
   guardrails: Guardrails,
   formatOf: FormatOf,
-  issued: Issued,
+  issued: IssuedValues,
 ): GuardrailSnapshot["restorer"] {
   const { fpe, alphabets } = operatorKeys(guardrails, formatOf, issued);
   return (names) => {
-    const types = [...names].flatMap((type): readonly Restored[] => {
+    const types = [...names].flatMap((type): readonly RestorableType[] => {
       const alphabet = alphabetOf(type, alphabets);
       return alphabet === undefined ? [] : [{ type, alphabet }];
     });

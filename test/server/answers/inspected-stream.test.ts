@@ -310,7 +310,7 @@ test("a slow detector with a horizon keeps the order of the shown text", async (
     type: "pii",
     fingerprint: "f",
     readsContext: [],
-    horizon: { reaches: [{ name: "r", maxBytes: 3, rightBytes: 0, holds: (it) => it === 120, prefix: "" }] },
+    horizon: { reaches: [{ name: "r", maxBytes: 3, rightBytes: 0, mayContain: (it) => it === 120, prefix: "" }] },
     detect: async (texts) =>
       texts.map(({ segment: { text } }) =>
         [...text.matchAll(/xx/g)].map((it) => ({ ...verdict(text, "XX"), start: it.index, end: it.index + 2 })),

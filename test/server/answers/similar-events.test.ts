@@ -29,7 +29,7 @@ function finds(isLater: boolean, hasHorizon: boolean): Detector {
     fingerprint: "f",
     readsContext: [],
     horizon: hasHorizon
-      ? { reaches: [{ name: "r", maxBytes: 3, rightBytes: 0, holds: (it) => it === 120, prefix: "" }] }
+      ? { reaches: [{ name: "r", maxBytes: 3, rightBytes: 0, mayContain: (it) => it === 120, prefix: "" }] }
       : undefined,
     detect: async (texts) => {
       if (isLater) await new Promise((resolve) => setImmediate(resolve));

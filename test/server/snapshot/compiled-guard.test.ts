@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type {
-  Found,
+  DetectionResult,
   GuardrailPolicy,
-  Inspected,
-  Occasion,
+  InspectedSegments,
+  InspectionContext,
   Segment,
 } from "../../../src/server/core/guardrails/index.ts";
 import type { Ensemble, RunOptions } from "../../../src/server/detectors/index.ts";
@@ -15,10 +15,10 @@ const { signal } = new AbortController();
 
 interface Asked {
   readonly runs: RunOptions[];
-  readonly judged: Inspected[];
+  readonly judged: InspectedSegments[];
 }
 
-function guardOf(found: Found | Promise<Found>, asked: Asked) {
+function guardOf(found: DetectionResult | Promise<DetectionResult>, asked: Asked) {
   const member = { name: "pii", kinds: new Set(["user", "output"]), detector: {} };
   const other = { name: "other", kinds: new Set(["header"]), detector: {} };
   const ensemble = {
@@ -29,7 +29,7 @@ function guardOf(found: Found | Promise<Found>, asked: Asked) {
     },
     stretchReader: () => () => undefined,
   } as unknown as Ensemble;
-  const judge = (inspected: Inspected) => {
+  const judge = (inspected: InspectedSegments) => {
     asked.judged.push(inspected);
     return { outcome: "allow" };
   };
@@ -38,14 +38,14 @@ function guardOf(found: Found | Promise<Found>, asked: Asked) {
 }
 
 test("a guard has the detectors that its policy names and judges their findings", async () => {
-  for (const wrap of [(found: Found) => found, async (found: Found) => found]) {
+  for (const wrap of [(found: DetectionResult) => found, async (found: DetectionResult) => found]) {
     const asked: Asked = { runs: [], judged: [] };
-    const found: Found = { byDetector: [{ detector: "pii", mode: "inline", findings: [[]] }], failures: [] };
+    const found: DetectionResult = { byDetector: [{ detector: "pii", mode: "inline", findings: [[]] }], failures: [] };
     const guard = guardOf(wrap(found), asked);
     assert.deepEqual([...guard.kinds], ["user", "output"]);
-    assert.ok(guard.inspectsRequest && guard.inspectsOutput);
-    await guard.request([SEGMENT], {} as Occasion, signal);
-    await guard.answer([SEGMENT], guard.open({} as Occasion), signal);
+    assert.ok(guard.readsRequests && guard.readsOutput);
+    await guard.request([SEGMENT], {} as InspectionContext, signal);
+    await guard.inspectAnswer([SEGMENT], guard.open({} as InspectionContext), signal);
     assert.deepEqual(
       asked.runs.map(({ names, schedule }) => [[...(names ?? [])], schedule]),
       [
@@ -59,8 +59,11 @@ test("a guard has the detectors that its policy names and judges their findings"
 
 test("a guard evaluates no rule if a detector that fails closed failed", async () => {
   const asked: Asked = { runs: [], judged: [] };
-  const found: Found = { byDetector: [], failures: [{ detector: "pii", kind: "failed", reason: "", isFatal: true }] };
-  const { judgement, failures } = await guardOf(found, asked).request([SEGMENT], {} as Occasion, signal);
+  const found: DetectionResult = {
+    byDetector: [],
+    failures: [{ detector: "pii", kind: "failed", reason: "", isFatal: true }],
+  };
+  const { judgement, failures } = await guardOf(found, asked).request([SEGMENT], {} as InspectionContext, signal);
   assert.equal(judgement, undefined);
   assert.deepEqual(failures, found.failures);
   assert.deepEqual(asked.judged, []);

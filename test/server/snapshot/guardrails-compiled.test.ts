@@ -17,8 +17,8 @@ test("a guard is compiled for each population, and one without a detector is exe
     "profiles: [{name: plain}, {name: exempt, guardrails: {detectors: []}}, {name: cards, guardrails: {detectors: [pii]}}]";
   const ofRule = "  rules: [{name: no-cards, action: deny, requires: [pii]}]\n";
   const all = await snapshotOf(document(CARDS, rules));
-  assert.ok(all.guardrails.of(undefined)?.inspectsRequest);
-  assert.equal(all.guardrails.of(undefined)?.inspectsOutput, false);
+  assert.ok(all.guardrails.of(undefined)?.readsRequests);
+  assert.equal(all.guardrails.of(undefined)?.readsOutput, false);
   const some = await snapshotOf(document(`${CARDS}, ${mail}`, `${ofRule}${profiles}`));
   const { of } = some.guardrails;
   assert.equal(of("plain"), of(undefined));
@@ -37,14 +37,14 @@ test("without guardrails no request is inspected, and the engine is not loaded",
 test("headers and query strings belong to the request and leave bodies unread", async () => {
   const snapshot = await snapshotOf(document("{type: pii, prefilter: pure, apply_to: [header, query]}"));
   const guard = snapshot.guardrails.of(undefined);
-  assert.deepEqual([guard?.inspectsRequest, guard?.inspectsBody, guard?.inspectsOutput], [true, false, false]);
+  assert.deepEqual([guard?.readsRequests, guard?.readsBodies, guard?.readsOutput], [true, false, false]);
 });
 
 test("a rule on the caller alone works without a detector", async () => {
   const snapshot = await snapshotOf(
     document("", "  rules: [{name: r, action: deny, requires: [], when: 'model == \"x\"'}]"),
   );
-  assert.equal(snapshot.guardrails.of(undefined)?.inspectsRequest, false);
+  assert.equal(snapshot.guardrails.of(undefined)?.readsRequests, false);
 });
 
 const REFUSED: readonly (readonly [what: string, text: string, problem: RegExp])[] = [

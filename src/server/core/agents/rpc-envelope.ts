@@ -57,10 +57,11 @@ export function envelopeOf(text: string, root: JsonNode, ids: "strict" | "lenien
   // one.
   const id = idOf(text, memberOf(root, "id"), ids);
   const shown = id === "bad" || id === undefined ? "null" : id;
-  const alias = aliasIn(root, MEMBERS);
+  const alias = findAlias(root, MEMBERS);
   if (alias !== undefined)
     return refused(INVALID_PARAMS, `Invalid params: a member is spelled almost like "${alias}".`, shown);
-  if (hasRepeated(root)) return refused(INVALID_PARAMS, "Invalid params: a name appears twice in one object.", shown);
+  if (hasRepeatedNames(root))
+    return refused(INVALID_PARAMS, "Invalid params: a name appears twice in one object.", shown);
   if (id === "bad") return refused(INVALID_REQUEST, "Invalid request: `id` is neither a string nor an integer.");
   if (stringIn(text, memberOf(root, "jsonrpc")) !== "2.0") {
     return refused(INVALID_REQUEST, 'Invalid request: `jsonrpc` is not "2.0".', shown);
@@ -85,7 +86,7 @@ function idOf(text: string, node: JsonNode | undefined, ids: "strict" | "lenient
  * Returns the name in `known` that a member of `node` almost equals: in another case, with more or fewer underscores, or with
  * letters that some parsers treat as equal.
  */
-export function aliasIn(node: JsonNode | undefined, known: readonly string[]): string | undefined {
+export function findAlias(node: JsonNode | undefined, known: readonly string[]): string | undefined {
   if (node?.kind !== "object") return undefined;
   for (const { name } of node.members) {
     if (known.includes(name)) continue;
@@ -97,18 +98,18 @@ export function aliasIn(node: JsonNode | undefined, known: readonly string[]): s
 }
 
 /** Returns whether any object in the tree has two members of the same name. */
-export function hasRepeated(root: JsonNode): boolean {
-  if (root.kind === "array") return root.items.some(hasRepeated);
+export function hasRepeatedNames(root: JsonNode): boolean {
+  if (root.kind === "array") return root.items.some(hasRepeatedNames);
   if (root.kind !== "object") return false;
   const { members } = root;
-  return hasRepeatedName(members) || members.some(({ value }) => hasRepeated(value));
+  return hasRepeatedName(members) || members.some(({ value }) => hasRepeatedNames(value));
 }
 
 /** Up to this number of members, comparing each pair is faster than a set. */
-const FEW = 8;
+const MAX_PAIRWISE = 8;
 
 function hasRepeatedName(members: readonly JsonMember[]): boolean {
-  if (members.length > FEW) return new Set(members.map(({ name }) => name)).size < members.length;
+  if (members.length > MAX_PAIRWISE) return new Set(members.map(({ name }) => name)).size < members.length;
   for (let at = 1; at < members.length; at++) {
     for (let before = 0; before < at; before++) if (members[before]?.name === members[at]?.name) return true;
   }

@@ -9,7 +9,7 @@ const MAX_TEXTS = 20_000;
 const TEXTUAL = /^\s*(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|sql|toml)\b)/i;
 const MEDIA = /^\s*(image|audio|video)\//i;
 
-export type TextAs = Pick<AgentText, "kind" | "ref" | "isReadOnly"> & { readonly isArgument?: boolean };
+export type TextProperties = Pick<AgentText, "kind" | "ref" | "isReadOnly"> & { readonly isArgument?: boolean };
 
 interface Spot {
   readonly node: JsonNode;
@@ -27,36 +27,38 @@ export class TextCollector {
   }
 
   /** Adds a string; other nodes are ignored. Throws `TooManyTexts`. */
-  add(node: JsonNode, as: TextAs): void {
+  add(node: JsonNode, properties: TextProperties): void {
     const text = stringIn(this.#source, node);
-    if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, as);
+    if (text !== undefined && text !== "") this.#add(text, { node, isBase64: false }, properties);
   }
 
   /** Adds every string value in the tree, whatever its name. */
-  addAll(node: JsonNode, as: TextAs): void {
-    if (node.kind === "array") for (const item of node.items) this.addAll(item, as);
-    else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, as);
-    else this.add(node, as);
+  addAll(node: JsonNode, properties: TextProperties): void {
+    if (node.kind === "array") for (const item of node.items) this.addAll(item, properties);
+    else if (node.kind === "object") for (const { value } of node.members) this.addAll(value, properties);
+    else this.add(node, properties);
   }
 
   /** Adds base64 content: as a text if its media type is textual, otherwise to `uninspected`. */
-  addEncoded(node: JsonNode, mediaType: string, as: TextAs): void {
+  addEncoded(node: JsonNode, mediaType: string, properties: TextProperties): void {
     const encoded = stringIn(this.#source, node);
     if (encoded === undefined || encoded === "") return;
     const bytes = TEXTUAL.test(mediaType) ? Buffer.from(encoded, "base64") : undefined;
-    if (bytes === undefined || !isUtf8(bytes)) this.count(MEDIA.exec(mediaType)?.[1]?.toLowerCase());
-    else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, as);
+    if (bytes === undefined || !isUtf8(bytes)) this.countUninspected(MEDIA.exec(mediaType)?.[1]?.toLowerCase());
+    else if (bytes.length > 0) this.#add(bytes.toString("utf8"), { node, isBase64: true }, properties);
   }
 
-  get length(): number {
+  get textCount(): number {
     return this.#texts.length;
   }
 
-  count(what: string | undefined): void {
-    this.#uninspected.push(what === "image" || what === "audio" || what === "video" ? what : "file");
+  countUninspected(mediaKind: string | undefined): void {
+    this.#uninspected.push(
+      mediaKind === "image" || mediaKind === "audio" || mediaKind === "video" ? mediaKind : "file",
+    );
   }
 
-  texts(): AgentTexts {
+  toTexts(): AgentTexts {
     const source = this.#source;
     const texts = this.#texts;
     const spots = this.#spots;
@@ -78,9 +80,9 @@ export class TextCollector {
     };
   }
 
-  #add(text: string, spot: Spot, as: TextAs): void {
+  #add(text: string, spot: Spot, properties: TextProperties): void {
     if (this.#texts.length === MAX_TEXTS) throw new TooManyTexts();
-    const { kind, ref, isReadOnly, isArgument = false } = as;
+    const { kind, ref, isReadOnly, isArgument = false } = properties;
     this.#texts.push({ kind, text, ref, turn: 0, isReadOnly, isArgument });
     this.#spots.push(spot);
   }

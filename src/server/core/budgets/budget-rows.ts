@@ -33,7 +33,7 @@ export interface ReplicatedHolding {
   readonly heard?: number;
 }
 
-export interface BucketQuestion {
+export interface BucketRowInput {
   readonly budget: string;
   /** Name of the bucket, as returned by `bucketName`. */
   readonly name: string;
@@ -62,15 +62,15 @@ export interface BudgetRow {
   readonly status: "ok" | "low" | "exhausted";
 }
 
-export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number): BudgetRow {
+export function budgetRow(ledger: Ledger, question: BucketRowInput, now: number): BudgetRow {
   const { budget, name, key, windowMs, limit, usage, holdings } = question;
   const window = windowAt(now, windowMs);
   const bucket = ledger.buckets.get(name);
   const share = bucket?.windowMs === windowMs ? bucket.shares.get(window) : undefined;
-  const own = holdings.find(({ node, inc }) => node === ledger.node && inc === ledger.incarnation);
-  const unreported = Math.max(0, (share?.spent ?? 0) - (own?.spent ?? 0));
-  const gone = holdings.filter((holding) => holding !== own && isSilent(holding, now));
-  const pledged = gone.reduce((sum, holding) => sum + pledgedBy(holding), 0);
+  const ownHolding = holdings.find(({ node, inc }) => node === ledger.node && inc === ledger.incarnation);
+  const unreported = Math.max(0, (share?.spent ?? 0) - (ownHolding?.spent ?? 0));
+  const silentHoldings = holdings.filter((holding) => holding !== ownHolding && isSilent(holding, now));
+  const pledged = silentHoldings.reduce((sum, holding) => sum + maxUnreported(holding), 0);
   const unaccounted = (usage?.untold ?? 0) + pledged;
   const used = (usage?.used ?? 0) + (usage?.spent ?? 0) + unreported + pledged;
   const reserved = share === undefined ? 0 : reservedIn(share);
@@ -83,7 +83,7 @@ export function budgetRow(ledger: Ledger, question: BucketQuestion, now: number)
     used,
     unaccounted,
     reserved,
-    granted: grantedUnspent(holdings, unreported, own),
+    granted: grantedUnspent(holdings, unreported, ownHolding),
     remaining,
     window: formatDuration(windowMs),
     resets_at: new Date(resetsAt(window, windowMs)).toISOString(),
@@ -108,7 +108,7 @@ const isSilent = ({ heard }: ReplicatedHolding, now: number): boolean =>
 const SILENT_MS = 60_000;
 
 /** Returns the units that the node may have spent without reporting them. */
-const pledgedBy = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
+const maxUnreported = ({ granted, returned, spent, pledge = Number.POSITIVE_INFINITY }: ReplicatedHolding): number =>
   Math.max(0, Math.min(granted - returned, pledge) - spent);
 
 /**

@@ -6,7 +6,7 @@
 import { windowLength } from "./budget-windows.ts";
 import {
   type CompileCost,
-  type CostOf,
+  type CostFunction,
   type CostType,
   constantUnits,
   expressionCost,
@@ -39,7 +39,7 @@ export interface BudgetRule extends Limit {
   readonly name: string;
   readonly isShared: boolean;
   readonly costType: CostType;
-  readonly cost: CostOf;
+  readonly cost: CostFunction;
   /** Cost of every request, if it does not depend on usage; otherwise absent. */
   readonly constantCost?: number;
 }
@@ -53,7 +53,7 @@ export function compileBudget(config: BudgetConfig, limitRev: number, compileCos
   const length = windowLength(config.window);
   if (length.kind === "invalid") return { kind: "invalid", key: "window", message: length.message };
   const costType = config.cost?.type ?? "TotalToken";
-  let cost: CostOf;
+  let cost: CostFunction;
   let constant: number | undefined;
   if (costType === "CEL") {
     const compiled = compileCost(config.cost?.cel ?? "");

@@ -12,8 +12,17 @@
  */
 
 import { wholeUnits } from "./cost-units.ts";
-import { claimOf, freeOf, isGone, type Ledger, noteLeast, type Reservation, type Share, shareAt } from "./ledger.ts";
-import { askWhenLow, decideQueue } from "./reserving.ts";
+import {
+  claimOf,
+  freeOf,
+  isTooLateToReport,
+  type Ledger,
+  type Reservation,
+  type Share,
+  shareAt,
+  updateLeastSpare,
+} from "./ledger.ts";
+import { decideQueue, requestWhenLow } from "./reserving.ts";
 
 /** Approximate number of tokens between two charges of a stream; each charge prices the usage again. */
 export const STREAM_CHARGE_TOKENS = 256;
@@ -22,12 +31,12 @@ export const STREAM_CHARGE_TOKENS = 256;
  * Charges while an answer is streamed. `used` is the total of the attempt so far. Returns false if the bucket is overdrawn: a
  * session must then `reserve` a demand of 1 and continue only if that is admitted; a request continues, since it was admitted.
  */
-export function spend(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
+export function chargeRunning(ledger: Ledger, reservation: Reservation, used: number, now: number): boolean {
   if (reservation.state !== "held") return true;
-  const more = reservation.before + wholeUnits(used) - reservation.spent;
+  const more = reservation.spentBefore + wholeUnits(used) - reservation.spent;
   if (more > 0) {
     charge(ledger, reservation, more, now);
-    if (!reservation.share.isClosed) askWhenLow(ledger, reservation.share, now);
+    if (!reservation.share.isClosed) requestWhenLow(ledger, reservation.share, now);
   }
   return claimOf(reservation.share) >= 0;
 }
@@ -36,31 +45,31 @@ export function spend(ledger: Ledger, reservation: Reservation, used: number, no
  * Ends an attempt that is followed by another: its usage stays charged, and the reservation is refilled. Returns false if that
  * does not fit; the caller may continue, and usage is charged either way.
  */
-export function nextAttempt(ledger: Ledger, reservation: Reservation, now: number): boolean {
+export function startNextAttempt(ledger: Ledger, reservation: Reservation, now: number): boolean {
   if (reservation.state !== "held") return false;
-  reservation.before = reservation.spent;
-  const { share, amount, left } = reservation;
-  if (share.isClosed || isGone(share, now)) return left === amount;
+  reservation.spentBefore = reservation.spent;
+  const { share, amount, unchargedAmount: left } = reservation;
+  if (share.isClosed || isTooLateToReport(share, now)) return left === amount;
   const isHeld = freeOf(share) >= amount - left;
   if (isHeld) {
     share.reserved += amount - left;
-    reservation.left = amount;
-    noteLeast(share);
+    reservation.unchargedAmount = amount;
+    updateLeastSpare(share);
   }
   const risk = Math.max(0, reservation.hard - amount);
   share.risk += risk - reservation.risk;
   reservation.risk = risk;
-  askWhenLow(ledger, share, now);
+  requestWhenLow(ledger, share, now);
   return isHeld;
 }
 
 /** Ends a complete request. `used` is the usage of its last attempt, and replaces what was charged while it was streamed. */
 export function settle(ledger: Ledger, reservation: Reservation, used: number, now: number): void {
   if (reservation.state !== "held") return;
-  const difference = reservation.before + wholeUnits(used) - reservation.spent;
+  const difference = reservation.spentBefore + wholeUnits(used) - reservation.spent;
   if (difference > 0) charge(ledger, reservation, difference, now);
-  else if (difference < 0) credit(ledger, reservation, -difference);
-  end(ledger, reservation, now);
+  else if (difference < 0) reduceCharge(ledger, reservation, -difference);
+  closeReservation(ledger, reservation, now);
 }
 
 /**
@@ -69,7 +78,7 @@ export function settle(ledger: Ledger, reservation: Reservation, used: number, n
  */
 export function abort(ledger: Ledger, reservation: Reservation, used: number | undefined, now: number): void {
   if (reservation.state === "held") {
-    const { before, spent, amount } = reservation;
+    const { spentBefore: before, spent, amount } = reservation;
     const known = Math.max(wholeUnits(used ?? 0), spent - before);
     const more = before + (known > 0 ? known : amount) - spent;
     if (more > 0) charge(ledger, reservation, more, now);
@@ -80,7 +89,7 @@ export function abort(ledger: Ledger, reservation: Reservation, used: number | u
 /** Ends a request that did not reach an upstream, or whose client left while it waited. Nothing more is charged. */
 export function release(ledger: Ledger, reservation: Reservation, now: number): void {
   if (reservation.state === "held") {
-    end(ledger, reservation, now);
+    closeReservation(ledger, reservation, now);
   } else if (reservation.state === "waiting") {
     reservation.state = "closed";
     ledger.waiting.delete(reservation);
@@ -88,10 +97,10 @@ export function release(ledger: Ledger, reservation: Reservation, now: number): 
   }
 }
 
-function end(ledger: Ledger, reservation: Reservation, now: number): void {
-  const { share, left, risk } = reservation;
+function closeReservation(ledger: Ledger, reservation: Reservation, now: number): void {
+  const { share, unchargedAmount: left, risk } = reservation;
   reservation.state = "closed";
-  reservation.left = 0;
+  reservation.unchargedAmount = 0;
   reservation.risk = 0;
   share.reserved -= left;
   share.risk -= risk;
@@ -102,65 +111,65 @@ function end(ledger: Ledger, reservation: Reservation, now: number): void {
 
 function charge(ledger: Ledger, reservation: Reservation, units: number, now: number): void {
   const { share } = reservation;
-  const isLate = isGone(share, now) && !share.isClosed;
-  const reserved = isLate ? 0 : Math.min(units, reservation.left);
+  const isLate = isTooLateToReport(share, now) && !share.isClosed;
+  const reserved = isLate ? 0 : Math.min(units, reservation.unchargedAmount);
   const risk = Math.min(units - reserved, reservation.risk);
   reservation.spent += units;
-  reservation.left -= reserved;
+  reservation.unchargedAmount -= reserved;
   reservation.risk -= risk;
   share.reserved -= reserved;
   share.risk -= risk;
   ledger.counts.excess += units - reserved;
-  const covered = share.isClosed ? cover(share, reserved) : reserved;
-  if (!share.isClosed) put(ledger, reservation, share, covered);
+  const covered = share.isClosed ? chargeClosedGrant(share, reserved) : reserved;
+  if (!share.isClosed) chargeShare(ledger, reservation, share, covered);
   if (covered === units) return;
   const isOver = share.isClosed || isLate || (reservation.isSession && now >= share.endsAt);
-  put(ledger, reservation, isOver ? move(reservation, now) : share, units - covered);
+  chargeShare(ledger, reservation, isOver ? moveToCurrentShare(reservation, now) : share, units - covered);
 }
 
 /**
  * Charges reserved units to the grant of a closed share. Returns how many the grant covers: all, unless others have overdrawn
  * it.
  */
-function cover(share: Share, reserved: number): number {
+function chargeClosedGrant(share: Share, reserved: number): number {
   const covered = Math.min(reserved, Math.max(0, share.granted - share.returned - share.spent));
   share.spent += covered;
   return covered;
 }
 
-function put(ledger: Ledger, reservation: Reservation, share: Share, units: number): void {
+function chargeShare(ledger: Ledger, reservation: Reservation, share: Share, units: number): void {
   if (units === 0) return;
   share.spent += units;
-  reservation.spentHere += units;
+  reservation.spentInShare += units;
   ledger.dirty.add(share);
-  noteLeast(share);
+  updateLeastSpare(share);
 }
 
 /**
  * Corrects the charge if the final usage is lower. Reported totals only grow, so the cluster's count stays above this node's
  * until later requests use up the difference.
  */
-function credit(ledger: Ledger, reservation: Reservation, units: number): void {
+function reduceCharge(ledger: Ledger, reservation: Reservation, units: number): void {
   const { share } = reservation;
-  const back = Math.min(units, reservation.spentHere);
+  const back = Math.min(units, reservation.spentInShare);
   reservation.spent -= back;
-  reservation.spentHere -= back;
+  reservation.spentInShare -= back;
   if (share.isClosed) return;
   share.spent -= back;
   ledger.dirty.add(share);
 }
 
-function move(reservation: Reservation, now: number): Share {
-  const { share: from, left, risk } = reservation;
+function moveToCurrentShare(reservation: Reservation, now: number): Share {
+  const { share: from, unchargedAmount: left, risk } = reservation;
   const to = shareAt(from.bucket, now);
   if (to === from) return from;
   from.reserved -= left;
   from.risk -= risk;
   from.open -= 1;
   to.open += 1;
-  reservation.left = 0;
+  reservation.unchargedAmount = 0;
   reservation.risk = 0;
-  reservation.spentHere = 0;
+  reservation.spentInShare = 0;
   reservation.share = to;
   return to;
 }

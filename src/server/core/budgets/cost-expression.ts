@@ -53,18 +53,18 @@ export type Cost =
   | { readonly kind: "error"; readonly message: string };
 
 /** Target of a request, which its price may depend on. */
-export interface PricedAt {
+export interface PriceTarget {
   readonly model: string;
   readonly backend: string;
 }
-export type CostOf = (usage: Usage, at: PricedAt) => Cost;
+export type CostFunction = (usage: Usage, at: PriceTarget) => Cost;
 
-export function tokenCost(type: TokenClass): CostOf {
+export function tokenCost(type: TokenClass): CostFunction {
   const count = CLASSES[type];
   return (usage) => unitsOf(count(usage));
 }
 
-export function expressionCost(evaluate: EvaluateCost): CostOf {
+export function expressionCost(evaluate: EvaluateCost): CostFunction {
   return (usage, { model, backend }) => {
     const result = evaluate({
       model,

@@ -9,7 +9,7 @@
 import { FifoMap } from "../../../base/index.ts";
 import type { Usage } from "../dialects/index.ts";
 import type { BudgetRule } from "./budget-rules.ts";
-import type { PricedAt } from "./cost-expression.ts";
+import type { PriceTarget } from "./cost-expression.ts";
 import { MAX_UNITS, wholeUnits } from "./cost-units.ts";
 
 export interface TokenBounds {
@@ -49,12 +49,12 @@ export type Estimate =
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
-  at: PricedAt,
+  at: PriceTarget,
   bounds: TokenBounds,
   average: number | undefined,
 ): Estimate {
   let bound = 0;
-  for (const usage of costType === "CEL" ? cornersOf(bounds) : [mostOf(bounds)]) {
+  for (const usage of costType === "CEL" ? cornerUsages(bounds) : [maximumUsage(bounds)]) {
     const corner = cost(usage, at);
     if (corner.kind === "error") return corner;
     bound = Math.max(bound, corner.units);
@@ -62,15 +62,15 @@ export function estimate(
   const hard = bounds.hasOutputLimit ? bound : Math.min(bound, limit);
   const soft = average === undefined ? hard : Math.min(hard, Math.max(1, Math.ceil(average)));
   if (bounds.hasOutputLimit) return { kind: "demand", demand: { hard, soft } };
-  const asText = cost(mostOf({ ...bounds, input: bounds.input / BYTES_A_TOKEN, output: 1 }), at);
-  const least = average !== undefined || asText.kind === "error" ? soft : Math.min(hard, Math.max(1, asText.units));
+  const textCost = cost(maximumUsage({ ...bounds, input: bounds.input / BYTES_PER_TOKEN, output: 1 }), at);
+  const least = average !== undefined || textCost.kind === "error" ? soft : Math.min(hard, Math.max(1, textCost.units));
   return { kind: "demand", demand: { hard, soft, least } };
 }
 
-const BYTES_A_TOKEN = 4;
+const BYTES_PER_TOKEN = 4;
 
 /** Returns a usage with every class at its own maximum. No real usage reaches all of them at once. */
-function mostOf({ input, output }: TokenBounds): Usage {
+function maximumUsage({ input, output }: TokenBounds): Usage {
   const inputTokens = wholeUnits(input);
   const outputTokens = wholeUnits(output);
   return {
@@ -84,8 +84,8 @@ function mostOf({ input, output }: TokenBounds): Usage {
 }
 
 /** Returns the largest usages within the bounds: all input as plain, cached or newly cached, each with and without reasoning. */
-function cornersOf(bounds: TokenBounds): readonly Usage[] {
-  const { inputTokens, outputTokens, totalTokens } = mostOf(bounds);
+function cornerUsages(bounds: TokenBounds): readonly Usage[] {
+  const { inputTokens, outputTokens, totalTokens } = maximumUsage(bounds);
   const corner = (cachedInputTokens: number, cacheCreationInputTokens: number, reasoningTokens: number): Usage => ({
     inputTokens,
     outputTokens,
@@ -106,7 +106,7 @@ function cornersOf(bounds: TokenBounds): readonly Usage[] {
 
 /** Moving averages of cost, by key, such as profile and model. */
 export interface Averages {
-  readonly of: FifoMap<string, number>;
+  readonly byKey: FifoMap<string, number>;
 }
 
 /** Maximum number of averages; beyond it the oldest is dropped. A key may contain a model's name, which callers choose. */
@@ -114,15 +114,15 @@ const MAX_AVERAGES = 10_000;
 /** Weight of the newest cost; about the last 16 costs matter. */
 const WEIGHT = 1 / 16;
 
-export const createAverages = (): Averages => ({ of: new FifoMap() });
+export const createAverages = (): Averages => ({ byKey: new FifoMap() });
 
-export const averageOf = (averages: Averages, key: string): number | undefined => averages.of.get(key);
+export const averageOf = (averages: Averages, key: string): number | undefined => averages.byKey.get(key);
 
 export function observeCost(averages: Averages, key: string, units: number): void {
-  const before = averages.of.get(key);
-  if (before === undefined && averages.of.size >= MAX_AVERAGES) {
-    const oldest = averages.of.oldest();
-    if (oldest !== undefined) averages.of.delete(oldest.key);
+  const before = averages.byKey.get(key);
+  if (before === undefined && averages.byKey.size >= MAX_AVERAGES) {
+    const oldest = averages.byKey.oldest();
+    if (oldest !== undefined) averages.byKey.delete(oldest.key);
   }
-  averages.of.set(key, before === undefined ? units : before + (units - before) * WEIGHT);
+  averages.byKey.set(key, before === undefined ? units : before + (units - before) * WEIGHT);
 }

@@ -1,16 +1,16 @@
 /**
  * Budgets: windows, costs, and a node's ledger that works from allowances. Pure.
  *
- * A request calls `bucketOf`, `estimate` and `reserve`; then `spend` while the answer is streamed, `nextAttempt` between
+ * A request calls `bucketOf`, `estimate` and `reserve`; then `chargeRunning` while the answer is streamed, `startNextAttempt` between
  * attempts, and one of `settle`, `abort` and `release`. The owner of the ledger passes `now` to every call, the later of its
  * clock and log time. After each call, and every `TICK_MS` after `tick`, it forwards what `takeDecided` returns, and sends what
  * `takeReport` returns as a `usage.report`, whose result goes to `answered` or `lost`. It calls `restart` when its process gets
- * a new incarnation number. At the end it calls `giveAllBack` and reports once more.
+ * a new incarnation number. At the end it calls `returnAll` and reports once more.
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";
 export {
-  type BucketQuestion,
+  type BucketRowInput,
   type BudgetRow,
   budgetRow,
   type ReplicatedHolding,
@@ -33,18 +33,18 @@ export {
   windowAt,
   windowLength,
 } from "./budget-windows.ts";
-export { abort, nextAttempt, release, STREAM_CHARGE_TOKENS, settle, spend } from "./charging.ts";
+export { abort, chargeRunning, release, STREAM_CHARGE_TOKENS, settle, startNextAttempt } from "./charging.ts";
 export {
   type CompileCost,
   type CompiledCost,
   type Cost,
-  type CostOf,
+  type CostFunction,
   type CostType,
   type CostValue,
   type CostVariables,
   type EvaluateCost,
   expressionCost,
-  type PricedAt,
+  type PriceTarget,
   type TokenClass,
   tokenCost,
 } from "./cost-expression.ts";
@@ -75,24 +75,24 @@ export {
   type Share,
 } from "./ledger.ts";
 export {
-  answerOf,
+  applyRecallAnswer,
   type Borrower,
   borrow,
+  borrowersToRecall,
+  decideLoanRequests,
   endBorrower,
   endLoan,
   forgetLoans,
-  gaveBack,
-  type LoanAsk,
-  lenders,
+  type LoanRequest,
+  loanAnswer,
   markRecalled,
   nameOfShare,
   openBorrower,
-  proceed,
 } from "./lending.ts";
 export {
-  answered,
-  isAsking,
-  lost,
+  applyReportAnswer,
+  giveUpReport,
+  hasUrgentReport,
   type Report,
   type ReportAnswer,
   type ReportRow,
@@ -109,5 +109,5 @@ export {
   UNAVAILABLE,
   WAIT_MS,
 } from "./reserving.ts";
-export { giveAllBack, giveBackNow, type ReturnedShare, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
+export { type ReturnedShare, returnAll, returnSpare, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
 export type { Use } from "./use.ts";

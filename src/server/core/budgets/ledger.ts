@@ -44,19 +44,19 @@ export interface Reservation {
   /** Amount reserved at admission. */
   amount: number;
   /** Part of `amount` that is not yet charged. */
-  left: number;
+  unchargedAmount: number;
   /** Uncharged units that the request may cost above `amount`, by its upper bound. */
   risk: number;
   /** Units charged by finished attempts. */
-  before: number;
+  spentBefore: number;
   /** Part of `spent` in the current share. */
-  spentHere: number;
+  spentInShare: number;
   /** True for a session: its later usage is charged in the window in which it occurs. */
   readonly isSession: boolean;
   /** State of the first report that includes this waiting request. */
-  question: "unsent" | "sent" | "answered";
+  reportState: "unsent" | "sent" | "answered";
   /** Time at which the wait began. */
-  since: number;
+  waitingSince: number;
 }
 
 export interface Share {
@@ -88,9 +88,9 @@ export interface Share {
   reportId: number;
   /** Time before which no request is sent, since the last one granted nothing although units were left. */
   quietUntil: number;
-  /** Minimum of `spareOf` since `leastSince`. */
-  least: number;
-  leastSince: number;
+  /** Minimum of `spareOf` since `leastSpareSince`. */
+  leastSpare: number;
+  leastSpareSince: number;
   /** Waiting requests in order of arrival. Entries that no longer wait are skipped. */
   queue: Reservation[];
   /** True if the share belongs to an earlier incarnation, so that its grant is charged in full. */
@@ -98,7 +98,7 @@ export interface Share {
   /** Loans to other processes of this node; see `lending.ts`. */
   readonly loans: Set<Loan>;
   /** Waiting requests of borrowers, in order of arrival. */
-  asks: Ask[];
+  loanRequests: BorrowRequest[];
 }
 
 /** Part of a share that is lent to a borrower, with the totals of its last report. */
@@ -120,7 +120,7 @@ export interface Loan {
 }
 
 /** Waiting request of a borrower. */
-export interface Ask {
+export interface BorrowRequest {
   readonly loan: Loan;
   /** Units still to be lent before its requests can continue. */
   need: number;
@@ -192,12 +192,12 @@ export interface Ledger {
   reportedAt: number;
   lastReportId: number;
   /** Ids of reports without a result yet. */
-  readonly underWay: Set<number>;
+  readonly pendingReports: Set<number>;
   sweeping: Iterator<Bucket> | undefined;
   /** Free units in the buckets that the current sweep has visited. */
   sweptFree: number;
   /** Unused allowance over all buckets at the last sweep, for a gauge. */
-  heldUnused: number;
+  unusedUnits: number;
   /** Time of `restart`, while limits of a lower revision may be those of a restored state; `undefined` otherwise. */
   unsettledSince: number | undefined;
   readonly counts: LedgerCounts;
@@ -214,7 +214,7 @@ export interface Ledger {
   /** Shares in which this borrower has nothing left; they are reported to the lender. */
   forgotten: Share[];
   /** Shares that borrowers wait for. */
-  readonly asked: Set<Share>;
+  readonly sharesWithLoanRequests: Set<Share>;
   /** Number of borrowers. */
   borrowers: number;
 }
@@ -236,10 +236,10 @@ export function createLedger(
     decided: [],
     reportedAt: Number.NEGATIVE_INFINITY,
     lastReportId: 0,
-    underWay: new Set(),
+    pendingReports: new Set(),
     sweeping: undefined,
     sweptFree: 0,
-    heldUnused: 0,
+    unusedUnits: 0,
     unsettledSince: undefined,
     counts: { excess: 0, unreported: 0, admitted: 0, exhausted: 0, unavailable: 0, presumed: 0 },
     elapsed: undefined,
@@ -249,7 +249,7 @@ export function createLedger(
     borrows,
     reportMs,
     forgotten: [],
-    asked: new Set(),
+    sharesWithLoanRequests: new Set(),
     borrowers: 0,
   };
 }
@@ -294,15 +294,15 @@ function addBucket(ledger: Ledger, name: string, { windowMs, limit, limitRev }: 
 
 /** Replaces a bucket whose window length has changed. The old one is kept aside until its spending is reported. */
 function swapBucket(ledger: Ledger, known: Bucket, limit: Limit): Bucket | undefined {
-  const aside = (windowMs: number): string => `${known.name}\u0000${windowMs}`;
-  const back = ledger.buckets.get(aside(limit.windowMs));
-  ledger.buckets.delete(aside(limit.windowMs));
-  ledger.buckets.set(aside(known.windowMs), known);
+  const asideName = (windowMs: number): string => `${known.name}\u0000${windowMs}`;
+  const previous = ledger.buckets.get(asideName(limit.windowMs));
+  ledger.buckets.delete(asideName(limit.windowMs));
+  ledger.buckets.set(asideName(known.windowMs), known);
   ledger.buckets.delete(known.name);
-  if (back === undefined) return addBucket(ledger, known.name, limit);
-  ledger.buckets.set(known.name, back);
-  if (isNewer(ledger, back, limit)) changeLimit(back, limit);
-  return back;
+  if (previous === undefined) return addBucket(ledger, known.name, limit);
+  ledger.buckets.set(known.name, previous);
+  if (isNewer(ledger, previous, limit)) changeLimit(previous, limit);
+  return previous;
 }
 
 const isNewer = ({ unsettledSince }: Ledger, { limitRev }: Bucket, limit: Limit): boolean =>
@@ -351,12 +351,12 @@ function addShare(bucket: Bucket, window: number, now: number): Share {
     reportedReserved: 0,
     reportId: 0,
     quietUntil: Number.NEGATIVE_INFINITY,
-    least: 0,
-    leastSince: now,
+    leastSpare: 0,
+    leastSpareSince: now,
     queue: [],
     isClosed: false,
     loans: new Set(),
-    asks: [],
+    loanRequests: [],
   };
   bucket.shares.set(window, share);
   return share;
@@ -375,20 +375,20 @@ export const isLeased = ({ elapsed }: Ledger, { renewedAt }: Share, now: number)
 export const spareOf = (share: Share): number => claimOf(share) - share.risk;
 
 /** Updates the minimum. Call it after the spare amount has decreased. */
-export function noteLeast(share: Share): void {
+export function updateLeastSpare(share: Share): void {
   const spare = spareOf(share);
-  if (spare < share.least) share.least = spare;
+  if (spare < share.leastSpare) share.leastSpare = spare;
 }
 
 /** Returns true if it is too late to report the share, so that later charges to it would not be counted. */
-export const isGone = (share: Share, now: number): boolean =>
+export const isTooLateToReport = (share: Share, now: number): boolean =>
   now >= share.endsAt + KEPT_WINDOWS * share.bucket.windowMs - LAST_REPORT_MS;
 
 /** Returns true after `then + ms`, and also if the clock was set back by more than `ms` since `then`. */
-export const isPast = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;
+export const hasPassed = (then: number, ms: number, now: number): boolean => now >= then + ms || now < then - ms;
 
 /** Returns the bucket of this name and window length, which may be one that is kept aside. Changes nothing. */
-export function knownBucket(ledger: Ledger, name: string, windowMs: number): Bucket | undefined {
+export function findBucket(ledger: Ledger, name: string, windowMs: number): Bucket | undefined {
   const known = ledger.buckets.get(name);
   return known?.windowMs === windowMs ? known : ledger.buckets.get(`${name}\u0000${windowMs}`);
 }

@@ -15,22 +15,22 @@
 import { windowAt } from "./budget-windows.ts";
 import { wholeUnits } from "./cost-units.ts";
 import {
-  type Ask,
+  type BorrowRequest,
   bucketOf,
+  findBucket,
   freeOf,
   isLeased,
-  knownBucket,
   type Ledger,
   type Loan,
-  noteLeast,
   type Share,
   shareAt,
   shareOf,
   spareOf,
+  updateLeastSpare,
 } from "./ledger.ts";
-import { noteRate } from "./rates.ts";
+import { recordRate } from "./rates.ts";
 import type { ReportAnswer, ReportRow } from "./reporting.ts";
-import { askSoon, askWhenLow, isRemainingKnown } from "./reserving.ts";
+import { isRemainingKnown, requestSoon, requestWhenLow } from "./reserving.ts";
 import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
 /** Process that borrows from this ledger. It reports its rows in order. */
@@ -39,7 +39,7 @@ export interface Borrower {
 }
 
 /** Row of a report that waits for its answer. */
-export interface LoanAsk extends Ask {
+export interface LoanRequest extends BorrowRequest {
   readonly row: ReportRow;
 }
 
@@ -58,7 +58,7 @@ const lentOf = ({ granted, returned, spent }: Loan): number => Math.max(granted 
 const pledgedOf = (loan: Loan): number => Math.min(lentOf(loan), Math.max(loan.pledge, loan.spent));
 
 /** Changes a loan, and the totals of its share accordingly. */
-function change(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spent" | "pledge">>): void {
+function changeLoan(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spent" | "pledge">>): void {
   const { share } = loan;
   const [spent, pledged, lent] = [loan.spent, pledgedOf(loan), lentOf(loan)];
   Object.assign(loan, to);
@@ -66,11 +66,11 @@ function change(loan: Loan, to: Partial<Pick<Loan, "granted" | "returned" | "spe
   share.spent += loan.spent - spent;
   share.reserved += pledgedNow - loan.spent - (pledged - spent);
   share.risk += lentOf(loan) - pledgedNow - (lent - pledged);
-  noteLeast(share);
+  updateLeastSpare(share);
 }
 
-/** Takes a row of a borrower's report. Returns its answer, or an ask, which `answerOf` answers once `proceed` has decided it. */
-export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): ReportAnswer | LoanAsk {
+/** Takes a row of a borrower's report. Returns its answer, or an ask, which `loanAnswer` answers once `decideLoanRequests` has decided it. */
+export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): ReportAnswer | LoanRequest {
   const loan = loanOf(ledger, borrower, row, now);
   if (loan === undefined) {
     return { b: row.b, w: row.w, window_ms: row.window_ms, granted: 0, remaining: 0, returned: 0, pledge: 0, age: 0 };
@@ -78,17 +78,17 @@ export function borrow(ledger: Ledger, borrower: Borrower, row: ReportRow, now: 
   const { share } = loan;
   copyTotals(ledger, loan, row, now);
   const { want, need = 0 } = row;
-  const ask: LoanAsk = {
+  const request: LoanRequest = {
     ...{ loan, row, need, wish: want - need, held: 0 },
     ...{ isPledging: false, isRecalled: false, isDecided: false },
   };
   // Asks that are already waiting go first.
-  if (share.asks.length === 0 || !isWaiting(ask)) lend(ledger, ask, now);
-  if (ask.isDecided) return answerOf(ledger, ask, now);
-  share.asks.push(ask);
-  ledger.asked.add(share);
-  if (!(isRemainingKnown(share, now) && share.remaining === 0)) askSoon(ledger, share, now);
-  return ask;
+  if (share.loanRequests.length === 0 || !isNeeded(request)) lend(ledger, request, now);
+  if (request.isDecided) return loanAnswer(ledger, request, now);
+  share.loanRequests.push(request);
+  ledger.sharesWithLoanRequests.add(share);
+  if (!(isRemainingKnown(share, now) && share.remaining === 0)) requestSoon(ledger, share, now);
+  return request;
 }
 
 function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number): Loan | undefined {
@@ -97,7 +97,7 @@ function loanOf(ledger: Ledger, borrower: Borrower, row: ReportRow, now: number)
   const { b, window_ms: windowMs, limit, limit_rev: limitRev, want } = row;
   // A row that only reports must not replace the current window length.
   const bucket =
-    (want > 0 ? undefined : knownBucket(ledger, b, windowMs)) ?? bucketOf(ledger, b, { windowMs, limit, limitRev });
+    (want > 0 ? undefined : findBucket(ledger, b, windowMs)) ?? bucketOf(ledger, b, { windowMs, limit, limitRev });
   if (bucket === undefined) return undefined;
   shareAt(bucket, now);
   const share = shareOf(bucket, row.w, now);
@@ -134,7 +134,7 @@ function copyTotals(ledger: Ledger, loan: Loan, row: ReportRow, now: number): vo
   const { pledge = Number.MAX_SAFE_INTEGER, seq = loan.seq + 1, loan: facts } = row;
   // Only `lend` raises the pledge.
   loan.isSilent = false;
-  change(loan, { spent, returned, ...(seq > loan.seq && { pledge: Math.min(loan.pledge, pledge) }) });
+  changeLoan(loan, { spent, returned, ...(seq > loan.seq && { pledge: Math.min(loan.pledge, pledge) }) });
   loan.seq = Math.max(loan.seq, seq);
   if (facts !== undefined) {
     loan.spare = facts.spare;
@@ -144,96 +144,98 @@ function copyTotals(ledger: Ledger, loan: Loan, row: ReportRow, now: number): vo
       bucket.admittedAt = now;
     }
   }
-  if (more > 0) noteRate(bucket, more, now);
+  if (more > 0) recordRate(bucket, more, now);
   ledger.dirty.add(share);
 }
 
 /** Returns true if requests of the borrower wait for this ask. */
-const isWaiting = ({ row, loan }: LoanAsk): boolean => (row.need ?? 0) > 0 || floorOf(row) > pledgedOf(loan);
+const isNeeded = ({ row, loan }: LoanRequest): boolean => (row.need ?? 0) > 0 || floorOf(row) > pledgedOf(loan);
 const floorOf = ({ loan }: ReportRow): number => loan?.floor ?? 0;
 
 /** Lends units that are available. The ask is decided once no request of the borrower waits for more. */
-function lend(ledger: Ledger, ask: LoanAsk, now: number): void {
-  const { loan, row } = ask;
+function lend(ledger: Ledger, request: LoanRequest, now: number): void {
+  const { loan, row } = request;
   const { share } = loan;
   const isOver = now >= share.endsAt;
   if (!isOver && isLeased(ledger, share, now)) {
-    grant(ledger, ask);
-    pledge(ask);
-    askWhenLow(ledger, share, now);
+    grant(ledger, request);
+    pledge(request);
+    requestWhenLow(ledger, share, now);
   }
-  ask.held = Math.max(0, floorOf(row) - pledgedOf(loan));
+  request.held = Math.max(0, floorOf(row) - pledgedOf(loan));
   const isBegun = share.renewedAt > Number.NEGATIVE_INFINITY || row.want === 0;
-  ask.isDecided = isOver || (isBegun && ask.need === 0 && ask.held === 0);
+  request.isDecided = isOver || (isBegun && request.need === 0 && request.held === 0);
 }
 
 /**
  * Grants units to a borrower: what its requests need, but only a part of the rest, so that other borrowers get some too.
  * Missing units are recalled from other borrowers.
  */
-function grant(ledger: Ledger, ask: LoanAsk): void {
-  const { loan } = ask;
+function grant(ledger: Ledger, request: LoanRequest): void {
+  const { loan } = request;
   const { granted, returned, spent } = loan;
   // Spending above the loan is already charged to the node.
-  const catchUp = Math.min(ask.need + ask.wish, Math.max(0, spent - (granted - returned)));
+  const catchUp = Math.min(request.need + request.wish, Math.max(0, spent - (granted - returned)));
   const spare = Math.max(0, spareOf(loan.share));
-  const needed = Math.max(0, ask.need - catchUp);
-  const wished = Math.max(0, ask.wish - Math.max(0, catchUp - ask.need));
+  const needed = Math.max(0, request.need - catchUp);
+  const wished = Math.max(0, request.wish - Math.max(0, catchUp - request.need));
   const need = Math.min(needed, spare);
-  const wish = need < needed ? 0 : Math.min(wished, partOf(spare - need, ledger.borrowers));
-  ask.need = needed - need;
-  ask.wish = wished - wish;
+  const wish = need < needed ? 0 : Math.min(wished, fairPart(spare - need, ledger.borrowers));
+  request.need = needed - need;
+  request.wish = wished - wish;
   // Units that cover only a part of the need count as spare until the borrower reports that it uses them, so that other
   // borrowers can still get them.
-  if (ask.need > 0) loan.spare += need;
-  if (catchUp + need + wish > 0) change(loan, { granted: granted + catchUp + need + wish });
+  if (request.need > 0) loan.spare += need;
+  if (catchUp + need + wish > 0) changeLoan(loan, { granted: granted + catchUp + need + wish });
 }
 
-const partOf = (rest: number, borrowers: number): number => (borrowers <= 1 ? rest : Math.ceil(rest / (2 * borrowers)));
+const fairPart = (rest: number, borrowers: number): number =>
+  borrowers <= 1 ? rest : Math.ceil(rest / (2 * borrowers));
 
-function pledge({ loan, row }: LoanAsk): void {
+function pledge({ loan, row }: LoanRequest): void {
   const wished = Math.min(row.pledge ?? Number.MAX_SAFE_INTEGER, lentOf(loan));
   const pledged = pledgedOf(loan);
   const more = Math.min(wished - pledged, Math.max(0, freeOf(loan.share)));
-  if (more > 0) change(loan, { pledge: pledged + more });
+  if (more > 0) changeLoan(loan, { pledge: pledged + more });
 }
 
 /**
  * Continues all waiting asks. Call it when the ledger or the borrowers' holdings have changed. Returns the shares to recall from
  * other borrowers; call `markRecalled` after that.
  */
-export function proceed(ledger: Ledger, now: number): ReadonlySet<Share> {
+export function decideLoanRequests(ledger: Ledger, now: number): ReadonlySet<Share> {
   const toRecall = new Set<Share>();
-  for (const share of ledger.asked) {
+  for (const share of ledger.sharesWithLoanRequests) {
     let isFree = true;
-    for (const ask of share.asks as LoanAsk[]) {
-      if (share.isClosed) ask.isDecided = true;
-      else if (isFree && !ask.isDecided) lend(ledger, ask, now);
-      if (!ask.isDecided && !isAsked(ledger, share) && isLeased(ledger, share, now)) step(ledger, ask, now, toRecall);
-      isFree &&= ask.isDecided;
+    for (const request of share.loanRequests as LoanRequest[]) {
+      if (share.isClosed) request.isDecided = true;
+      else if (isFree && !request.isDecided) lend(ledger, request, now);
+      if (!request.isDecided && !isAnswerPending(ledger, share) && isLeased(ledger, share, now))
+        escalate(ledger, request, now, toRecall);
+      isFree &&= request.isDecided;
     }
-    share.asks = share.asks.filter(({ isDecided }) => !isDecided);
-    if (share.asks.length === 0) ledger.asked.delete(share);
+    share.loanRequests = share.loanRequests.filter(({ isDecided }) => !isDecided);
+    if (share.loanRequests.length === 0) ledger.sharesWithLoanRequests.delete(share);
   }
   return toRecall;
 }
 
 /** Returns true if an answer of the cluster is on its way or will be requested. */
-const isAsked = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
+const isAnswerPending = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
   hasLeader && (share.reportId !== 0 || urgent.has(share));
 
 /** Takes the next step for an ask when the cluster currently grants no more. */
-function step(ledger: Ledger, ask: LoanAsk, now: number, toRecall: Set<Share>): void {
-  const { share } = ask.loan;
-  if (ask.need === 0 && !ask.isPledging) {
-    ask.isPledging = true;
-    askSoon(ledger, share, now);
-  } else if (ask.isRecalled || ask.need === 0) ask.isDecided = true;
+function escalate(ledger: Ledger, request: LoanRequest, now: number, toRecall: Set<Share>): void {
+  const { share } = request.loan;
+  if (request.need === 0 && !request.isPledging) {
+    request.isPledging = true;
+    requestSoon(ledger, share, now);
+  } else if (request.isRecalled || request.need === 0) request.isDecided = true;
   else toRecall.add(share);
 }
 
 /** Returns the borrowers to recall units from. */
-export function lenders(share: Share): ReadonlySet<Borrower> {
+export function borrowersToRecall(share: Share): ReadonlySet<Borrower> {
   const found = new Set<Borrower>();
   for (const loan of share.loans) if (lentOf(loan) > loan.spent) found.add(loan.borrower as Borrower);
   return found;
@@ -248,23 +250,30 @@ export const nameOfShare = ({ bucket, window }: Share): ShareName => ({
 /**
  * Takes a borrower's answer to a recall: what it returns, `undefined` if it has nothing, "silent" if it did not answer in time.
  */
-export function gaveBack(borrower: Borrower, share: Share, given: ReturnedShare | "silent" | undefined): void {
+export function applyRecallAnswer(
+  borrower: Borrower,
+  share: Share,
+  returned: ReturnedShare | "silent" | undefined,
+): void {
   const loan = borrower.loans.get(share);
   if (loan === undefined) return;
   loan.spare = 0;
-  loan.isSilent = given === "silent";
-  if (given === undefined || given === "silent") return;
-  const spent = Math.max(loan.spent, wholeUnits(given.spent));
-  change(loan, { spent, returned: Math.max(loan.returned, Math.min(wholeUnits(given.ret), loan.granted - spent)) });
+  loan.isSilent = returned === "silent";
+  if (returned === undefined || returned === "silent") return;
+  const spent = Math.max(loan.spent, wholeUnits(returned.spent));
+  changeLoan(loan, {
+    spent,
+    returned: Math.max(loan.returned, Math.min(wholeUnits(returned.ret), loan.granted - spent)),
+  });
 }
 
-/** Marks asks whose shares were recalled from the other borrowers; `proceed` then decides them. */
-export function markRecalled(asks: Iterable<Ask>): void {
-  for (const ask of asks) ask.isRecalled = true;
+/** Marks asks whose shares were recalled from the other borrowers; `decideLoanRequests` then decides them. */
+export function markRecalled(requests: Iterable<BorrowRequest>): void {
+  for (const ask of requests) ask.isRecalled = true;
 }
 
-export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswer {
-  const { loan, row, need } = ask;
+export function loanAnswer(ledger: Ledger, request: LoanRequest, now: number): ReportAnswer {
+  const { loan, row, need } = request;
   const { share } = loan;
   const others = [...share.loans].reduce(
     (sum, { borrower, spare }) => sum + (borrower === loan.borrower ? 0 : spare),
@@ -273,7 +282,7 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
   const left = Math.max(0, spareOf(share)) + (share.remaining ?? share.bucket.limit) + others;
   // A silent borrower may still return part of its loan, so the budget cannot be reported as exhausted until the window ends.
   const isSure =
-    ask.isRecalled &&
+    request.isRecalled &&
     isRemainingKnown(share, now) &&
     isLeased(ledger, share, now) &&
     !isReturnPossible(share, loan.borrower);
@@ -286,16 +295,16 @@ export function answerOf(ledger: Ledger, ask: LoanAsk, now: number): ReportAnswe
   };
 }
 
-const isReturnPossible = (share: Share, asking: object): boolean =>
-  [...share.loans].some((loan) => loan.borrower !== asking && loan.isSilent && lentOf(loan) > loan.spent);
+const isReturnPossible = (share: Share, borrower: object): boolean =>
+  [...share.loans].some((loan) => loan.borrower !== borrower && loan.isSilent && lentOf(loan) > loan.spent);
 
 /** Ends a loan whose window has ended and which is not reported any more. */
 export function endLoan(ledger: Ledger, borrower: Borrower, { b, w, window_ms }: ShareName): void {
-  const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
+  const share = findBucket(ledger, b, window_ms)?.shares.get(w);
   const loan = share && borrower.loans.get(share);
   if (loan === undefined) return;
-  change(loan, { returned: Math.max(loan.returned, loan.granted - loan.spent), pledge: loan.spent });
-  remove(ledger, borrower, loan);
+  changeLoan(loan, { returned: Math.max(loan.returned, loan.granted - loan.spent), pledge: loan.spent });
+  removeLoan(ledger, borrower, loan);
 }
 
 /** Ends the loans of a borrower that is gone, and charges what it may have spent at most. */
@@ -304,19 +313,19 @@ export function endBorrower(ledger: Ledger, borrower: Borrower): void {
   for (const loan of borrower.loans.values()) {
     const charge = pledgedOf(loan);
     if (!loan.share.isClosed) ledger.counts.presumed += charge - loan.spent;
-    change(loan, { spent: charge, returned: Math.max(loan.returned, loan.granted - charge) });
-    remove(ledger, borrower, loan);
+    changeLoan(loan, { spent: charge, returned: Math.max(loan.returned, loan.granted - charge) });
+    removeLoan(ledger, borrower, loan);
   }
 }
 
 /** Drops the loans of a borrower. Call it after `restart`: borrowers start again too, with the same incarnation number. */
 export function forgetLoans(ledger: Ledger, borrower: Borrower): void {
-  for (const loan of borrower.loans.values()) remove(ledger, borrower, loan);
+  for (const loan of borrower.loans.values()) removeLoan(ledger, borrower, loan);
 }
 
-function remove(ledger: Ledger, borrower: Borrower, loan: Loan): void {
+function removeLoan(ledger: Ledger, borrower: Borrower, loan: Loan): void {
   const { share } = loan;
-  for (const ask of share.asks) if (ask.loan === loan) ask.isDecided = true;
+  for (const ask of share.loanRequests) if (ask.loan === loan) ask.isDecided = true;
   borrower.loans.delete(share);
   share.loans.delete(loan);
   share.open -= 1;

@@ -13,7 +13,7 @@ const RATE_MS = 500;
 const RATE_MEMORY_MS = 1_000;
 
 /** Notes that a request was admitted with `units`, and may cost `risk` more. */
-export function noteAdmitted(
+export function recordAdmission(
   bucket: Bucket,
   { units, risk }: { readonly units: number; readonly risk: number },
   now: number,
@@ -21,11 +21,11 @@ export function noteAdmitted(
   bucket.typicalRisk = bucket.typical === 0 ? risk : bucket.typicalRisk + (risk - bucket.typicalRisk) / 4;
   bucket.typical = bucket.typical === 0 ? units : bucket.typical + (units - bucket.typical) / 4;
   bucket.admittedAt = now;
-  noteRate(bucket, units, now);
+  recordRate(bucket, units, now);
 }
 
 /** Notes admitted units; 0 only updates the rate as time passes. */
-export function noteRate(bucket: Bucket, units: number, now: number): void {
+export function recordRate(bucket: Bucket, units: number, now: number): void {
   bucket.rateUnits += units;
   const elapsed = now - bucket.rateAt;
   if (elapsed >= 0 && elapsed < RATE_MS) return;
@@ -47,11 +47,12 @@ export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
  * Returns the units to request in addition to a chunk, for the risks of two more concurrent requests; at most a small part of
  * the limit, since other nodes need it too.
  */
-export const risksOf = ({ rate, limit, typicalRisk }: Bucket): number =>
+export const unitsForRisks = ({ rate, limit, typicalRisk }: Bucket): number =>
   rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
 
 /** Returns the units to pledge in addition to those that are reserved. */
-export const aheadOf = (ledger: Ledger, bucket: Bucket): number => Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
+export const unitsToPledgeAhead = (ledger: Ledger, bucket: Bucket): number =>
+  Math.ceil(usedIn(bucket, aheadMs(ledger, AHEAD_MS)));
 
 /** Returns the expected usage in a period; at least two typical requests, so that a rare request need not wait. */
 const usedIn = ({ rate, typical }: Bucket, ms: number): number => Math.max(rate * ms, 2 * typical);

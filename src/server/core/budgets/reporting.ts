@@ -10,16 +10,16 @@
 
 import { windowAt } from "./budget-windows.ts";
 import { MAX_UNITS } from "./cost-units.ts";
-import { isPast, type Ledger, type Share, spareOf } from "./ledger.ts";
+import { hasPassed, type Ledger, type Share, spareOf } from "./ledger.ts";
 import {
-  askWhenLow,
   decideQueue,
   heldByWaiting,
+  markAnswered,
+  markSent,
+  markUnsent,
   needOf,
-  noteAnswered,
-  noteAsked,
-  noteUnanswered,
   pledgeOf,
+  requestWhenLow,
   wantOf,
 } from "./reserving.ts";
 
@@ -28,10 +28,10 @@ const MAX_ROWS = 500;
 const MAX_LENGTH = 65_536;
 const ROW_LENGTH = 200;
 /** Maximum number of running reports, so that others get through while a lost one is waited for. */
-const MAX_REPORTS_UNDER_WAY = 4;
+const MAX_PENDING_REPORTS = 4;
 /** Weights of a new answer time in the moving average, if it is longer or shorter than the average. */
-const RISING = 1 / 2;
-const FALLING = 1 / 16;
+const RISE_WEIGHT = 1 / 2;
+const FALL_WEIGHT = 1 / 16;
 /** Pause after an answer that granted nothing although units were left, since the clock here is behind the leader's. */
 const QUIET_MS = 50;
 
@@ -106,16 +106,16 @@ export function reportSoon(ledger: Ledger): void {
 
 /**
  * Returns the next report to send, or `undefined` if none is due. Call it until it returns `undefined`: at every tick, and as
- * soon as `isAsking`. Each report must be passed to `answered` or `lost`.
+ * soon as `hasUrgentReport`. Each report must be passed to `applyReportAnswer` or `giveUpReport`.
  */
 export function takeReport(ledger: Ledger, now: number): Report | undefined {
-  if (ledger.incarnation === 0 || ledger.underWay.size >= MAX_REPORTS_UNDER_WAY) return undefined;
-  const isDue = ledger.dirty.size > 0 && isPast(ledger.reportedAt, ledger.reportMs, now);
+  if (ledger.incarnation === 0 || ledger.pendingReports.size >= MAX_PENDING_REPORTS) return undefined;
+  const isDue = ledger.dirty.size > 0 && hasPassed(ledger.reportedAt, ledger.reportMs, now);
   if (ledger.urgent.size === 0 && !isDue) return undefined;
 
   const shares: Share[] = [];
   let length = 0;
-  const take = (from: Set<Share>): boolean => {
+  const takeFrom = (from: Set<Share>): boolean => {
     for (const share of from) {
       if (share.reportId !== 0) continue;
       const rowLength = ROW_LENGTH + share.bucket.name.length;
@@ -129,24 +129,24 @@ export function takeReport(ledger: Ledger, now: number): Report | undefined {
     }
     return true;
   };
-  const isWhole = take(ledger.urgent) && isDue && take(ledger.dirty);
+  const isComplete = takeFrom(ledger.urgent) && isDue && takeFrom(ledger.dirty);
   if (shares.length === 0) return undefined;
-  if (isWhole) ledger.reportedAt = now;
+  if (isComplete) ledger.reportedAt = now;
   ledger.lastReportId += 1;
-  ledger.underWay.add(ledger.lastReportId);
+  ledger.pendingReports.add(ledger.lastReportId);
   const rows = shares.map((share) => rowOf(ledger, share, now));
   const { node, incarnation: inc, lastReportId: id, elapsed } = ledger;
   return { node, inc, rows, id, sentAt: elapsed ?? now, shares };
 }
 
 /** Returns true if a request waits or units run low, so that `takeReport` has a report before the interval ends. */
-export const isAsking = (ledger: Ledger): boolean =>
-  ledger.urgent.size > 0 && ledger.incarnation !== 0 && ledger.underWay.size < MAX_REPORTS_UNDER_WAY;
+export const hasUrgentReport = (ledger: Ledger): boolean =>
+  ledger.urgent.size > 0 && ledger.incarnation !== 0 && ledger.pendingReports.size < MAX_PENDING_REPORTS;
 
 function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
   const { name, windowMs, limit, limitRev } = share.bucket;
   const need = needOf(share, now);
-  noteAsked(share);
+  markSent(share);
   return {
     b: name,
     w: share.window,
@@ -157,7 +157,7 @@ function rowOf(ledger: Ledger, share: Share, now: number): ReportRow {
     want: wantOf(ledger, share, now),
     ...(need > 0 && { need }),
     ret: share.returned,
-    ...(ledger.pledges && pledged(ledger, share, now)),
+    ...(ledger.pledges && takePledge(ledger, share, now)),
     ...(ledger.borrows && { loan: factsOf(share) }),
   };
 }
@@ -177,7 +177,7 @@ function factsOf(share: Share): LoanFacts {
  * Returns the pledge to report. A smaller pledge takes effect now, since the cluster may apply it before the answer arrives; a
  * larger one takes effect with its answer.
  */
-function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pledge" | "seq"> {
+function takePledge(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pledge" | "seq"> {
   const pledge = pledgeOf(ledger, share, now);
   share.pledged = Math.min(share.pledged, pledge);
   share.seq += 1;
@@ -187,42 +187,42 @@ function pledged(ledger: Ledger, share: Share, now: number): Pick<ReportRow, "pl
 /**
  * Takes the answer to a report. `logNow` is the last known log time, and distinguishes a clock that runs ahead from an exhausted
  * budget. A repeated answer, or one to an earlier incarnation, changes nothing. An answer without rows (a repeated command whose
- * answer was too long to be remembered) counts as `lost`.
+ * answer was too long to be remembered) counts as `giveUpReport`.
  */
-export function answered(
+export function applyReportAnswer(
   ledger: Ledger,
   report: Report,
   answers: readonly ReportAnswer[],
   now: number,
   logNow: number = now,
 ): void {
-  if (ledger.underWay.has(report.id)) {
+  if (ledger.pendingReports.has(report.id)) {
     const tookMs = Math.max(0, (ledger.elapsed ?? now) - report.sentAt);
-    ledger.answerMs += (tookMs - ledger.answerMs) * (tookMs > ledger.answerMs ? RISING : FALLING);
+    ledger.answerMs += (tookMs - ledger.answerMs) * (tookMs > ledger.answerMs ? RISE_WEIGHT : FALL_WEIGHT);
   }
   report.shares.forEach((share, at) => {
     const row = report.rows[at];
     const answer = answers[at];
-    if (row === undefined || answer === undefined || !isFor(row, answer) || share.isClosed) return;
+    if (row === undefined || answer === undefined || !answersRow(row, answer) || share.isClosed) return;
     const grew = answer.granted > share.granted;
     if (grew) share.granted = answer.granted;
     share.returned = Math.max(share.returned, answer.returned ?? 0);
     share.renewedAt = Math.max(share.renewedAt, report.sentAt - (answer.age ?? 0));
-    if (share.reportId === report.id) settleRow(ledger, share, row, answer, { grew, now, logNow });
+    if (share.reportId === report.id) applyRowAnswer(ledger, share, row, answer, { grew, now, logNow });
     else if (grew) decideQueue(ledger, share, now);
   });
-  finish(ledger, report, now);
+  finishReport(ledger, report, now);
 }
 
-const isFor = (row: ReportRow, answer: ReportAnswer): boolean =>
+const answersRow = (row: ReportRow, answer: ReportAnswer): boolean =>
   row.b === answer.b && row.w === answer.w && row.window_ms === answer.window_ms;
 
-function settleRow(
+function applyRowAnswer(
   ledger: Ledger,
   share: Share,
   row: ReportRow,
   answer: ReportAnswer,
-  { grew, now, logNow }: { readonly grew: boolean; readonly now: number; readonly logNow: number },
+  { grew: hasGrown, now, logNow }: { readonly grew: boolean; readonly now: number; readonly logNow: number },
 ): void {
   share.reportId = 0;
   share.pledged = answer.pledge ?? row.pledge ?? Number.POSITIVE_INFINITY;
@@ -233,14 +233,14 @@ function settleRow(
   }
   if (share.spent > row.spent || share.returned > row.ret) ledger.dirty.add(share);
   const isAhead = share.window > windowAt(logNow, share.bucket.windowMs) + 1;
-  const isRefused = row.want > 0 && !grew && (isAhead || answer.remaining > 0);
+  const isRefused = row.want > 0 && !hasGrown && (isAhead || answer.remaining > 0);
   const isOfThisLimit = row.limit_rev === share.bucket.limitRev;
   share.remaining = isRefused || !isOfThisLimit ? undefined : answer.remaining;
   share.answeredAt = now;
-  noteAnswered(share);
+  markAnswered(share);
   share.quietUntil = isRefused ? now + QUIET_MS : Number.NEGATIVE_INFINITY;
   decideQueue(ledger, share, now);
-  if (now < share.endsAt) askWhenLow(ledger, share, now);
+  if (now < share.endsAt) requestWhenLow(ledger, share, now);
 }
 
 /**
@@ -248,16 +248,16 @@ function settleRow(
  * answer is still used. A refused report counts as lost too; if it was refused for a stale incarnation or an unknown member, the
  * node starts again and calls `restart`.
  */
-export function lost(ledger: Ledger, report: Report, now: number): void {
-  finish(ledger, report, now);
+export function giveUpReport(ledger: Ledger, report: Report, now: number): void {
+  finishReport(ledger, report, now);
 }
 
-function finish(ledger: Ledger, report: Report, now: number): void {
-  if (!ledger.underWay.delete(report.id)) return;
+function finishReport(ledger: Ledger, report: Report, now: number): void {
+  if (!ledger.pendingReports.delete(report.id)) return;
   for (const share of report.shares) {
     if (share.reportId !== report.id) continue;
     share.reportId = 0;
-    noteUnanswered(share);
+    markUnsent(share);
     ledger.dirty.add(share);
     decideQueue(ledger, share, now);
   }
@@ -272,7 +272,7 @@ export function restart(ledger: Ledger, incarnation: number, now: number): void 
   ledger.incarnation = incarnation;
   ledger.urgent.clear();
   ledger.dirty.clear();
-  ledger.underWay.clear();
+  ledger.pendingReports.clear();
   ledger.unsettledSince = now;
   for (const bucket of ledger.buckets.values()) {
     const closed = [...bucket.shares.values()];

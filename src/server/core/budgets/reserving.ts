@@ -24,17 +24,17 @@ import {
   type Bucket,
   claimOf,
   freeOf,
+  hasPassed,
   isLeased,
-  isPast,
   type Ledger,
   LOW_WATERMARK,
-  noteLeast,
   type Reservation,
   type Share,
   shareAt,
   spareOf,
+  updateLeastSpare,
 } from "./ledger.ts";
-import { aheadOf, chunkOf, noteAdmitted, risksOf } from "./rates.ts";
+import { chunkOf, recordAdmission, unitsForRisks, unitsToPledgeAhead } from "./rates.ts";
 
 export const WAIT_MS = 250;
 /**
@@ -75,29 +75,29 @@ export function reserve(
     soft: Math.min(hard, wholeUnits(demand.soft)),
     least: Math.min(hard, wholeUnits(demand.least ?? hard)),
     amount: 0,
-    left: 0,
+    unchargedAmount: 0,
     risk: 0,
-    before: 0,
-    spentHere: 0,
+    spentBefore: 0,
+    spentInShare: 0,
     isSession,
-    question: "unsent",
-    since: now,
+    reportState: "unsent",
+    waitingSince: now,
   };
   if (share.queue.length > 0) decideQueue(ledger, share, now);
-  if (share.queue.length === 0 && hold(ledger, reservation, now)) return reservation;
+  if (share.queue.length === 0 && tryReserve(ledger, reservation, now)) return reservation;
   if (isExhausted(ledger, reservation, now)) refuse(ledger, reservation, "exhausted");
   else if (ledger.waiting.size >= MAX_WAITING) refuse(ledger, reservation, "unavailable");
   else {
     share.queue.push(reservation);
     ledger.waiting.add(reservation);
-    askSoon(ledger, share, now);
+    requestSoon(ledger, share, now);
   }
   return reservation;
 }
 
 /** Returns true if little is left, as far as this node knows; false before the first answer. */
 const isTight = (share: Share): boolean =>
-  share.remaining !== undefined && roomOf(share, share.remaining) <= TIGHT * share.bucket.limit;
+  share.remaining !== undefined && obtainableUnits(share, share.remaining) <= TIGHT * share.bucket.limit;
 
 /** Returns the amount to reserve: the bound if little is left. */
 const amountOf = ({ share, hard, soft }: Reservation): number => (isTight(share) ? hard : soft);
@@ -106,39 +106,39 @@ const amountOf = ({ share, hard, soft }: Reservation): number => (isTight(share)
  * Returns the units that requests here can get if the leader reported `remaining`. Spending of this node above its grant, which
  * makes the claim negative, is already excluded from `remaining` and is not subtracted again.
  */
-function roomOf(share: Share, remaining: number): number {
+function obtainableUnits(share: Share, remaining: number): number {
   const overdrawn = Math.max(0, share.ackedSpent - (share.granted - share.returned));
   return claimOf(share) + overdrawn + remaining;
 }
 
-function hold(ledger: Ledger, reservation: Reservation, now: number): boolean {
+function tryReserve(ledger: Ledger, reservation: Reservation, now: number): boolean {
   const { share, hard } = reservation;
   if (hard > 0 && !isLeased(ledger, share, now)) return false;
   const free = freeOf(share);
   let amount = amountOf(reservation);
   let risk = hard - amount;
   if (free < amount || claimOf(share) < share.risk + hard) {
-    if (!mayGoAlone(reservation, now)) return false;
+    if (!mayRunAlone(reservation, now)) return false;
     amount = Math.min(hard, free);
     risk = 0;
   }
   reservation.state = "held";
   reservation.amount = amount;
-  reservation.left = amount;
+  reservation.unchargedAmount = amount;
   reservation.risk = risk;
   share.reserved += amount;
   share.risk += risk;
   share.open += 1;
   share.bucket.open += 1;
-  noteLeast(share);
+  updateLeastSpare(share);
   ledger.counts.admitted += 1;
-  noteAdmitted(share.bucket, { units: amount, risk }, now);
-  askWhenLow(ledger, share, now);
+  recordAdmission(share.bucket, { units: amount, risk }, now);
+  requestWhenLow(ledger, share, now);
   return true;
 }
 
 /** Returns true if a request without a bound may run alone: no other request is running here, and all that is left is here. */
-const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
+const mayRunAlone = ({ share, hard, least }: Reservation, now: number): boolean =>
   least < hard && share.open === 0 && freeOf(share) >= least && isRemainingKnown(share, now) && share.remaining === 0;
 
 /**
@@ -146,19 +146,19 @@ const mayGoAlone = ({ share, hard, least }: Reservation, now: number): boolean =
  * included this request: since an earlier answer, other processes of its node may have released units, and asking the node costs
  * no commit.
  */
-function isExhausted(ledger: Ledger, { share, hard, least, question }: Reservation, now: number): boolean {
+function isExhausted(ledger: Ledger, { share, hard, least, reportState: question }: Reservation, now: number): boolean {
   if (least > share.bucket.limit && least > freeOf(share)) return true;
   if (ledger.borrows && question !== "answered") return false;
   const needed = share.open === 0 ? least : share.risk + hard;
-  return isRemainingKnown(share, now) && needed > roomOf(share, share.remaining ?? 0);
+  return isRemainingKnown(share, now) && needed > obtainableUnits(share, share.remaining ?? 0);
 }
 
 export const isRemainingKnown = (share: Share, now: number): boolean =>
-  share.remaining !== undefined && !isPast(share.answeredAt, MAX_ANSWER_AGE_MS, now);
+  share.remaining !== undefined && !hasPassed(share.answeredAt, MAX_ANSWER_AGE_MS, now);
 
-function refuse(ledger: Ledger, reservation: Reservation, as: "exhausted" | "unavailable"): void {
-  reservation.state = as;
-  ledger.counts[as] += 1;
+function refuse(ledger: Ledger, reservation: Reservation, state: "exhausted" | "unavailable"): void {
+  reservation.state = state;
+  ledger.counts[state] += 1;
 }
 
 /** Decides waiting requests in their order, as far as free units and known answers allow. Call it when either changed. */
@@ -168,31 +168,31 @@ export function decideQueue(ledger: Ledger, share: Share, now: number): void {
     return;
   }
   const { queue } = share;
-  let done = 0;
+  let decidedCount = 0;
   for (const next of queue) {
     if (next.state === "waiting") {
-      if (!hold(ledger, next, now)) {
+      if (!tryReserve(ledger, next, now)) {
         if (!isExhausted(ledger, next, now)) break;
         refuse(ledger, next, "exhausted");
       }
       ledger.waiting.delete(next);
       ledger.decided.push(next);
     }
-    done += 1;
+    decidedCount += 1;
   }
-  if (done > 0) queue.splice(0, done);
-  if (queue.length > 0) askSoon(ledger, share, now);
+  if (decidedCount > 0) queue.splice(0, decidedCount);
+  if (queue.length > 0) requestSoon(ledger, share, now);
 }
 
 /** Ends waits that have timed out, and moves those whose window has ended to the next. */
-export function endWaits(ledger: Ledger, now: number): void {
+export function endTimedOutWaits(ledger: Ledger, now: number): void {
   let share: Share | undefined;
   for (const waiting of ledger.waiting) {
     if (waiting.share !== share) {
       share = waiting.share;
       decideQueue(ledger, share, now);
     }
-    if (waiting.state !== "waiting" || !isWaitOver(ledger, waiting, now)) continue;
+    if (waiting.state !== "waiting" || !hasWaitTimedOut(ledger, waiting, now)) continue;
     refuse(ledger, waiting, "unavailable");
     ledger.waiting.delete(waiting);
     ledger.decided.push(waiting);
@@ -200,12 +200,12 @@ export function endWaits(ledger: Ledger, now: number): void {
   }
 }
 
-function isWaitOver(ledger: Ledger, { since, share }: Reservation, now: number): boolean {
-  if (isPast(since, MAX_WAIT_MS, now)) return true;
+function hasWaitTimedOut(ledger: Ledger, { waitingSince: since, share }: Reservation, now: number): boolean {
+  if (hasPassed(since, MAX_WAIT_MS, now)) return true;
   // A request for units is on its way and the leader seems reachable, so the answer is only late because the machine is busy.
   if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
   const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
-  return isPast(from, WAIT_MS, now);
+  return hasPassed(from, WAIT_MS, now);
 }
 
 /**
@@ -222,31 +222,31 @@ function moveQueue(ledger: Ledger, from: Share, now: number): void {
   decideQueue(ledger, share, now);
 }
 
-export function askSoon(ledger: Ledger, share: Share, now: number): void {
+export function requestSoon(ledger: Ledger, share: Share, now: number): void {
   if (share.reportId === 0 && now >= share.quietUntil) ledger.urgent.add(share);
 }
 
 /** Requests units before the share is empty, so that normally no request waits. */
-export function askWhenLow(ledger: Ledger, share: Share, now: number): void {
+export function requestWhenLow(ledger: Ledger, share: Share, now: number): void {
   const mayClaim = !(isRemainingKnown(share, now) && share.remaining === 0);
-  if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) askSoon(ledger, share, now);
+  if ((mayClaim && isClaimLow(ledger, share)) || isPledgeLow(ledger, share)) requestSoon(ledger, share, now);
 }
 
 const isClaimLow = (ledger: Ledger, share: Share): boolean =>
-  spareOf(share) < Math.max(LOW_WATERMARK * chunkOf(ledger, share.bucket), risksOf(share.bucket) / 2);
+  spareOf(share) < Math.max(LOW_WATERMARK * chunkOf(ledger, share.bucket), unitsForRisks(share.bucket) / 2);
 
 /** Returns true if the pledge will soon be used up although more is granted. */
 function isPledgeLow(ledger: Ledger, share: Share): boolean {
   const free = freeOf(share);
-  return free < aheadOf(ledger, share.bucket) / 2 && free < claimOf(share);
+  return free < unitsToPledgeAhead(ledger, share.bucket) / 2 && free < claimOf(share);
 }
 
 /** Sums what waiting requests will hold, their bounds plus all current risks, and what borrowers wish beyond that. */
-function waitingIn(share: Share): { readonly held: number; readonly bounds: number; readonly wished: number } {
+function waitingTotals(share: Share): { readonly held: number; readonly bounds: number; readonly wished: number } {
   let held = 0;
   let bounds = share.risk;
   let wished = 0;
-  for (const ask of share.asks) {
+  for (const ask of share.loanRequests) {
     held += ask.held;
     bounds += ask.need;
     wished += ask.wish;
@@ -259,30 +259,30 @@ function waitingIn(share: Share): { readonly held: number; readonly bounds: numb
   return { held, bounds, wished };
 }
 
-export const heldByWaiting = (share: Share): number => waitingIn(share).held;
+export const heldByWaiting = (share: Share): number => waitingTotals(share).held;
 
 /** Notes that the report that is now created includes all waiting requests. */
-export function noteAsked({ queue }: Share): void {
-  for (const next of queue) if (next.question === "unsent") next.question = "sent";
+export function markSent({ queue }: Share): void {
+  for (const next of queue) if (next.reportState === "unsent") next.reportState = "sent";
 }
 
 /** Notes that the answer to that report arrived; requests that joined the queue since are not part of it. */
-export function noteAnswered({ queue }: Share): void {
-  for (const next of queue) if (next.question === "sent") next.question = "answered";
+export function markAnswered({ queue }: Share): void {
+  for (const next of queue) if (next.reportState === "sent") next.reportState = "answered";
 }
 
 /** Notes that the report was lost, so that its requests go into the next one. */
-export function noteUnanswered({ queue }: Share): void {
-  for (const next of queue) if (next.question === "sent") next.question = "unsent";
+export function markUnsent({ queue }: Share): void {
+  for (const next of queue) if (next.reportState === "sent") next.reportState = "unsent";
 }
 
 /** Returns the units that waiting requests still lack here, by their upper bounds and with all risks. */
-const shortOf = (share: Share): number => waitingIn(share).bounds - claimOf(share);
+const missingUnits = (share: Share): number => waitingTotals(share).bounds - claimOf(share);
 
 /** Returns what waiting requests need above the claim. It is granted before any chunk for later use. */
 export function needOf(share: Share, now: number): number {
-  if (now >= share.endsAt || share.isClosed || share.queue.length + share.asks.length === 0) return 0;
-  return Math.min(wholeUnits(shortOf(share)), share.bucket.limit);
+  if (now >= share.endsAt || share.isClosed || share.queue.length + share.loanRequests.length === 0) return 0;
+  return Math.min(wholeUnits(missingUnits(share)), share.bucket.limit);
 }
 
 /** Returns how much to request: what waiting requests need, plus a chunk. */
@@ -290,8 +290,8 @@ export function wantOf(ledger: Ledger, share: Share, now: number): number {
   if (now >= share.endsAt || share.isClosed) return 0;
   const mayGetMore = !(isRemainingKnown(share, now) && share.remaining === 0);
   const { bucket } = share;
-  const chunk = isClaimLow(ledger, share) && mayGetMore ? chunkOf(ledger, bucket) + risksOf(bucket) : 0;
-  return Math.min(wholeUnits(shortOf(share) + waitingIn(share).wished + chunk), share.bucket.limit);
+  const chunk = isClaimLow(ledger, share) && mayGetMore ? chunkOf(ledger, bucket) + unitsForRisks(bucket) : 0;
+  return Math.min(wholeUnits(missingUnits(share) + waitingTotals(share).wished + chunk), share.bucket.limit);
 }
 
 /**
@@ -301,7 +301,7 @@ export function wantOf(ledger: Ledger, share: Share, now: number): number {
 export function pledgeOf(ledger: Ledger, share: Share, now: number): number {
   const used = share.spent + share.reserved;
   if (now >= share.endsAt || share.isClosed) return wholeUnits(used);
-  return wholeUnits(used + waitingIn(share).held + aheadOf(ledger, share.bucket));
+  return wholeUnits(used + waitingTotals(share).held + unitsToPledgeAhead(ledger, share.bucket));
 }
 
 /** Returns reservations that waited and are now `held`, `exhausted` or `unavailable`; each once. */
@@ -330,7 +330,7 @@ export function refusalOf(reservation: Reservation, now: number): BudgetRefusal 
       code: "budget_exhausted",
       retryAfterSeconds: secondsUntil(share.endsAt, now),
       needed: share.open === 0 ? least : hard,
-      left: Math.max(0, roomOf(share, share.remaining ?? 0) - share.risk),
+      left: Math.max(0, obtainableUnits(share, share.remaining ?? 0) - share.risk),
       isUnbounded: least < hard,
     };
   }

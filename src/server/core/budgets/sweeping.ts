@@ -10,18 +10,18 @@
 import {
   type Bucket,
   claimOf,
-  isGone,
-  isPast,
-  knownBucket,
+  findBucket,
+  hasPassed,
+  isTooLateToReport,
   type Ledger,
   LOW_WATERMARK,
-  noteLeast,
   type Share,
   shareOf,
   spareOf,
+  updateLeastSpare,
 } from "./ledger.ts";
-import { chunkOf, noteRate, risksOf } from "./rates.ts";
-import { askWhenLow, endWaits } from "./reserving.ts";
+import { chunkOf, recordRate, unitsForRisks } from "./rates.ts";
+import { endTimedOutWaits, requestWhenLow } from "./reserving.ts";
 
 export const UNUSED_MS = 5_000;
 /** Interval at which to call `tick`, in milliseconds; a wait ends with at most this delay. */
@@ -41,15 +41,15 @@ const PREPARE_MS = 2_000;
 /** Advances the ledger. `elapsed` is a monotonic clock in milliseconds; absent if there is only `now`. */
 export function tick(ledger: Ledger, now: number, elapsed?: number): void {
   ledger.elapsed = elapsed;
-  endWaits(ledger, now);
+  endTimedOutWaits(ledger, now);
   const { unsettledSince } = ledger;
-  if (unsettledSince !== undefined && isPast(unsettledSince, SETTLING_MS, now)) ledger.unsettledSince = undefined;
+  if (unsettledSince !== undefined && hasPassed(unsettledSince, SETTLING_MS, now)) ledger.unsettledSince = undefined;
   for (let count = 0; count < SLICE; count += 1) {
     ledger.sweeping ??= ledger.buckets.values();
     const next = ledger.sweeping.next();
     if (next.done === true) {
       ledger.sweeping = undefined;
-      ledger.heldUnused = ledger.sweptFree;
+      ledger.unusedUnits = ledger.sweptFree;
       ledger.sweptFree = 0;
       return;
     }
@@ -58,17 +58,17 @@ export function tick(ledger: Ledger, now: number, elapsed?: number): void {
 }
 
 function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
-  noteRate(bucket, 0, now);
-  if (isPast(bucket.admittedAt, UNUSED_MS, now)) bucket.typical = 0;
+  recordRate(bucket, 0, now);
+  if (hasPassed(bucket.admittedAt, UNUSED_MS, now)) bucket.typical = 0;
   for (const share of bucket.shares.values()) {
-    if (isOver(share, now)) forget(ledger, share);
+    if (isFinished(share, now)) dropShare(ledger, share);
     else if (now < share.endsAt) {
-      giveBack(ledger, share, now);
+      returnUnused(ledger, share, now);
       ledger.sweptFree += Math.max(0, claimOf(share));
-      renew(ledger, share, now);
+      renewLease(ledger, share, now);
     }
   }
-  prepare(ledger, bucket, now);
+  requestNextWindow(ledger, bucket, now);
   if (bucket.shares.size === 0 && bucket.open === 0) ledger.buckets.delete(keyOf(ledger, bucket));
 }
 
@@ -76,12 +76,12 @@ function sweepBucket(ledger: Ledger, bucket: Bucket, now: number): void {
 const keyOf = (ledger: Ledger, bucket: Bucket): string =>
   ledger.buckets.get(bucket.name) === bucket ? bucket.name : `${bucket.name}\u0000${bucket.windowMs}`;
 
-function isOver(share: Share, now: number): boolean {
-  if (now < share.endsAt || share.open > 0 || share.queue.length + share.asks.length > 0) return false;
-  return isGone(share, now) || (share.reportId === 0 && share.spent <= share.ackedSpent);
+function isFinished(share: Share, now: number): boolean {
+  if (now < share.endsAt || share.open > 0 || share.queue.length + share.loanRequests.length > 0) return false;
+  return isTooLateToReport(share, now) || (share.reportId === 0 && share.spent <= share.ackedSpent);
 }
 
-function forget(ledger: Ledger, share: Share): void {
+function dropShare(ledger: Ledger, share: Share): void {
   ledger.counts.unreported += Math.max(0, share.spent - share.ackedSpent);
   share.bucket.shares.delete(share.window);
   if (share.bucket.latest === share) share.bucket.latest = undefined;
@@ -90,38 +90,38 @@ function forget(ledger: Ledger, share: Share): void {
   if (ledger.borrows) ledger.forgotten.push(share);
 }
 
-function giveBack(ledger: Ledger, share: Share, now: number): void {
-  if (!isPast(share.leastSince, UNUSED_MS, now)) return;
-  const kept = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + risksOf(share.bucket);
-  const unused = share.queue.length + share.asks.length > 0 ? 0 : share.least - kept;
+function returnUnused(ledger: Ledger, share: Share, now: number): void {
+  if (!hasPassed(share.leastSpareSince, UNUSED_MS, now)) return;
+  const kept = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + unitsForRisks(share.bucket);
+  const unused = share.queue.length + share.loanRequests.length > 0 ? 0 : share.leastSpare - kept;
   if (unused > 0) {
     share.returned += unused;
     ledger.dirty.add(share);
   }
-  share.least = spareOf(share);
-  share.leastSince = now;
+  share.leastSpare = spareOf(share);
+  share.leastSpareSince = now;
 }
 
 /** Makes a report due that renews the lease. Shares without reports would be taken back. */
-function renew(ledger: Ledger, share: Share, now: number): void {
+function renewLease(ledger: Ledger, share: Share, now: number): void {
   const isHeld = claimOf(share) + share.reserved > 0;
-  const isOld = isPast(share.renewedAt, RENEW_MS, ledger.elapsed ?? now);
+  const isOld = hasPassed(share.renewedAt, RENEW_MS, ledger.elapsed ?? now);
   // A borrower's lease is as old as the lender's, which may not be renewed yet.
-  if (isHeld && isOld && isPast(share.answeredAt, RENEW_MS / 3, now)) ledger.dirty.add(share);
+  if (isHeld && isOld && hasPassed(share.answeredAt, RENEW_MS / 3, now)) ledger.dirty.add(share);
 }
 
-function prepare(ledger: Ledger, bucket: Bucket, now: number): void {
+function requestNextWindow(ledger: Ledger, bucket: Bucket, now: number): void {
   const { latest } = bucket;
   if (latest === undefined || bucket.typical === 0 || now >= latest.endsAt) return;
   if (now < latest.endsAt - Math.min(PREPARE_MS, bucket.windowMs / 2)) return;
-  askWhenLow(ledger, shareOf(bucket, latest.window + 1, now), now);
+  requestWhenLow(ledger, shareOf(bucket, latest.window + 1, now), now);
 }
 
 /**
  * Ends the ledger: returns all units that are not reserved, and makes all spending due for a report. Nothing may be reserved
  * after this.
  */
-export function giveAllBack(ledger: Ledger, now: number): void {
+export function returnAll(ledger: Ledger, now: number): void {
   ledger.reportedAt = Number.NEGATIVE_INFINITY;
   for (const bucket of ledger.buckets.values()) {
     // With these at 0, nothing more is requested.
@@ -140,11 +140,11 @@ export function giveAllBack(ledger: Ledger, now: number): void {
  * Gives unneeded units back at once because the lender needs them elsewhere. Returns the totals to report, or `undefined` if
  * this ledger has nothing of the share.
  */
-export function giveBackNow(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): ReturnedShare | undefined {
-  const share = knownBucket(ledger, b, window_ms)?.shares.get(w);
+export function returnSpare(ledger: Ledger, { b, w, window_ms }: ShareName, now: number): ReturnedShare | undefined {
+  const share = findBucket(ledger, b, window_ms)?.shares.get(w);
   if (share === undefined || share.isClosed || now >= share.endsAt) return undefined;
   share.returned += Math.max(0, spareOf(share));
-  noteLeast(share);
+  updateLeastSpare(share);
   // The last answer counted these units as available here.
   share.remaining = undefined;
   ledger.dirty.add(share);

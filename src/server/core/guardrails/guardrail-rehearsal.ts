@@ -3,7 +3,7 @@
  * Findings contain no text. Source: design decisions, section 11, Rehearsal.
  */
 import { type CallerVariables, callerVariables } from "../policy/variables/index.ts";
-import type { Dropped, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
+import type { DroppedFinding, GuardrailVariables, Judgement, Rewrite, RuleDecision } from "./judgement.ts";
 import { utf8Offsets } from "./positions.ts";
 import type { Annotation, DetectorError, Segment, SegmentKind } from "./types.ts";
 
@@ -32,9 +32,9 @@ export interface RehearsalQuestion {
  * Step that removed the finding. `threshold`: its score is below the detector's threshold. `check`: a check digit or another
  * proof shows that it is not a value.
  */
-export interface Removed {
+export interface DiscardedFinding {
   readonly annotation: Annotation;
-  readonly by: Dropped["by"] | "threshold" | "check";
+  readonly by: DroppedFinding["by"] | "threshold" | "check";
 }
 
 export interface RehearsalFinding {
@@ -101,13 +101,13 @@ export interface Rehearsal {
   readonly findings: readonly RehearsalFinding[];
   /** Findings of detectors in `mode: shadow`, which rules do not see. */
   readonly shadow: readonly RehearsalFinding[];
-  readonly removed: readonly (RehearsalFinding & { readonly by: Removed["by"] })[];
+  readonly removed: readonly (RehearsalFinding & { readonly by: DiscardedFinding["by"] })[];
   /** Number of findings of any kind that were left out because of the limit. */
   readonly more: number;
 }
 
 /** Result of a rehearsal before it is rendered. */
-export interface Rehearsed {
+export interface RehearsalResult {
   readonly segments: readonly Segment[];
   /** Judgement; `undefined` if a failed detector makes the guard refuse the message. */
   readonly judgement: Judgement | undefined;
@@ -116,7 +116,7 @@ export interface Rehearsed {
     readonly kind: DetectorError["kind"];
     readonly isFatal: boolean;
   }[];
-  readonly removed: readonly Removed[];
+  readonly removed: readonly DiscardedFinding[];
   readonly detectors: readonly RehearsalDetector[];
   /** Name of the keyed operator, by name of a rule whose texts are not shown. */
   readonly hidden: ReadonlyMap<string, string>;
@@ -125,7 +125,7 @@ export interface Rehearsed {
 /** Maximum number of findings shown per kind, since a text may be one long list of numbers. */
 export const MAX_FINDINGS = 500;
 
-export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariables {
+export function rehearsalVariables(question: RehearsalQuestion): GuardrailVariables {
   const { profile = "", model = "", route = "chat_completions", caller = NOBODY, segments } = question;
   const direction = segments.some(({ kind }) => kind === "output") ? "response" : "request";
   return { ...caller, direction, hop: "llm", profile, model, route, server: "", method: "", name: "", peer: "" };
@@ -134,7 +134,7 @@ export function rehearsedVariables(question: RehearsalQuestion): GuardrailVariab
 const NOBODY: CallerVariables = callerVariables({ key: undefined, agent: undefined, user: undefined });
 
 /** Returns the segments. The last one belongs to the newest turn. */
-export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Segment[] {
+export function rehearsalSegments({ segments }: RehearsalQuestion): readonly Segment[] {
   return segments.map(({ kind, text }, at) => ({
     kind,
     text,
@@ -144,12 +144,12 @@ export function rehearsedSegments({ segments }: RehearsalQuestion): readonly Seg
   }));
 }
 
-export function rehearsalOf({ segments, judgement, failures, removed, detectors, hidden }: Rehearsed): Rehearsal {
+export function rehearsalOf({ segments, judgement, failures, removed, detectors, hidden }: RehearsalResult): Rehearsal {
   const fatal = failures.find(({ isFatal }) => isFatal);
   const annotations = judgement?.annotations ?? [];
   const shadow = judgement?.shadow ?? [];
   const lists = [annotations, shadow, removed];
-  const findingOf = finder(segments, [
+  const findingOf = createFindingRenderer(segments, [
     ...annotations.slice(0, MAX_FINDINGS),
     ...shadow.slice(0, MAX_FINDINGS),
     ...removed.slice(0, MAX_FINDINGS).map(({ annotation }) => annotation),
@@ -197,7 +197,7 @@ function shownText(text: string, { text: whole, edits }: Rewrite, hidden: Readon
 }
 
 /** Returns a function that renders findings. All positions of a text are converted together, in one pass. */
-function finder(
+function createFindingRenderer(
   segments: readonly Segment[],
   annotations: readonly Annotation[],
 ): (one: Annotation) => RehearsalFinding {

@@ -12,40 +12,40 @@ export * from "./checks/index.ts";
 export { isIso7064 } from "./checks/iso7064.ts";
 export { DIGIT_FORMS, digitBlock, foldDigits } from "./digits.ts";
 export {
+  type DiscardedFinding,
   MAX_FINDINGS,
   type Rehearsal,
   type RehearsalDetector,
   type RehearsalFinding,
   type RehearsalQuestion,
-  type Rehearsed,
-  type Removed,
+  type RehearsalResult,
   rehearsalOf,
-  rehearsedSegments,
-  rehearsedVariables,
+  rehearsalSegments,
+  rehearsalVariables,
 } from "./guardrail-rehearsal.ts";
 export { CONTROLS, INVISIBLE, MARKS } from "./invisible.ts";
-export { createIssued, type Issued, type IssuedValue } from "./issued.ts";
+export { createIssuedValues, type IssuedValue, type IssuedValues } from "./issued.ts";
 export type {
-  Annotated,
+  AnnotationResult,
   DetectorFindings,
   Direction,
-  Dropped,
+  DroppedFinding,
   Edit,
   GuardrailPolicy,
   GuardrailVariables,
   Hop,
-  Inspected,
+  InspectedSegments,
   Inspection,
+  InspectionContext,
   Judgement,
   KnownFinding,
-  Occasion,
   Rewrite,
   RuleDecision,
   RuleFault,
   RuleWeight,
 } from "./judgement.ts";
 export { changesOf, envelopeSegments, segmentOf } from "./message-segments.ts";
-export { type Beside, judgedBeside } from "./overlap.ts";
+export { addedJudgement, type OverlapOptions } from "./overlap.ts";
 export type {
   CompiledPolicy,
   DetectorFacts,
@@ -54,17 +54,17 @@ export type {
   Guardrails,
   PolicyFacts,
 } from "./policy-facts.ts";
-export type { AnswerTerms, Failure, Found, Guard, Guarded, InspectBeside } from "./population-guard.ts";
+export type { AnswerTerms, DetectionResult, Failure, Guard, GuardResult, InspectOverlap } from "./population-guard.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
 export { createRewriting, type Rewriting } from "./rewriting.ts";
 export * from "./settling/index.ts";
 export {
-  after,
   type ChannelPorts,
   compileReaches,
   createChannel,
   createSlide,
-  type Later,
+  type MaybePromise,
+  mapMaybePromise,
   type ReachSet,
   type Slide,
   type SlidePorts,

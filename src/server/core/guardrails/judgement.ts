@@ -36,7 +36,7 @@ export interface DetectorFindings {
 }
 
 /** Segments and their findings. */
-export interface Inspected {
+export interface InspectedSegments {
   readonly segments: readonly Segment[];
   /** Findings in the order of the ensemble, without detectors that failed or are not active. */
   readonly found: readonly DetectorFindings[];
@@ -48,7 +48,7 @@ export interface Inspected {
 }
 
 /** Context of one request or answer. */
-export interface Occasion {
+export interface InspectionContext {
   readonly variables: GuardrailVariables;
   /** Rewriting state, shared by a request and its answer. */
   readonly rewriting: Rewriting;
@@ -102,7 +102,7 @@ export interface Rewrite {
 }
 
 /** Finding that no rule saw, and the reason. */
-export interface Dropped {
+export interface DroppedFinding {
   readonly annotation: Annotation;
   /**
    * `form`: it is within a placeholder, a pseudonym or a value that `fpe` wrote recently. `conflicts`: another finding replaces
@@ -112,13 +112,13 @@ export interface Dropped {
 }
 
 /** Annotations that rules see, ascending by segment and start, and the removed findings. */
-export interface Annotated {
+export interface AnnotationResult {
   readonly annotations: readonly Annotation[];
   readonly shadow: readonly Annotation[];
-  readonly dropped: readonly Dropped[];
+  readonly dropped: readonly DroppedFinding[];
 }
 
-interface Judged {
+interface JudgementDetails {
   /** Decisions in rule order. */
   readonly decisions: readonly RuleDecision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
@@ -132,18 +132,18 @@ interface Judged {
 
 export type Judgement =
   /** Rewritten texts by segment; `undefined` for a segment that stays as it is. */
-  | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & Judged)
+  | ({ readonly outcome: "allow"; readonly rewrites: readonly (Rewrite | undefined)[] } & JudgementDetails)
   /** Refused with `guardrail_denied`; `message` is for the caller; `by` is the last of `decisions`. */
-  | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & Judged)
+  | ({ readonly outcome: "deny"; readonly message: string; readonly by: RuleDecision } & JudgementDetails)
   /** Refused with `policy_error`, or with `body_too_large` for a request with too many values. */
-  | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & Judged);
+  | ({ readonly outcome: "error"; readonly message: string; readonly by: RuleFault } & JudgementDetails);
 
 /**
  * Inspection of one request or answer, piece by piece. Earlier findings still count in conditions, while redaction and counts
  * concern only the current call. A stream passes stretches that no finding crosses, as one segment each.
  */
 export interface Inspection {
-  readonly judge: (inspected: Inspected) => Judgement;
+  readonly judge: (inspected: InspectedSegments) => Judgement;
 }
 
 /** Findings of one type, detector and kind of text, without further details. */
@@ -172,10 +172,10 @@ export interface GuardrailPolicy {
   /** Names of the active rules. */
   readonly rules: readonly string[];
   /** Turns findings into annotations, before any rule is evaluated. `scoreThreshold` replaces the configured one. */
-  readonly annotate: (inspected: Inspected, scoreThreshold?: number) => Annotated;
-  readonly open: (occasion: Occasion) => Inspection;
+  readonly annotate: (inspected: InspectedSegments, scoreThreshold?: number) => AnnotationResult;
+  readonly open: (occasion: InspectionContext) => Inspection;
   /** Evaluates the rules on findings of which only the types are known. The result is in the order of the rules. */
   readonly weigh: (found: readonly KnownFinding[], variables: GuardrailVariables) => readonly RuleWeight[];
   /** Judges a whole message: `open(…).judge(…)`. */
-  readonly judge: (inspected: Inspected, occasion: Occasion) => Judgement;
+  readonly judge: (inspected: InspectedSegments, occasion: InspectionContext) => Judgement;
 }

@@ -4,7 +4,7 @@
  */
 import type { Edit, Judgement, RuleDecision, RuleFault } from "./judgement.ts";
 
-export interface Beside {
+export interface OverlapOptions {
   /** Names of the detectors that run during the upstream call. */
   readonly detectors: ReadonlySet<string>;
   /** Value of `overlap.on_redact`: how a rewrite that comes too late is handled. */
@@ -16,7 +16,7 @@ export interface Beside {
  * through; earlier decisions are not reported again. Nothing can be rewritten at this point: a redact rule that would have to
  * rewrite denies, or is recorded as an annotation. Places that were rewritten before do not count.
  */
-export function judgedBeside(before: Judgement, all: Judgement, { detectors, onRedact }: Beside): Judgement {
+export function addedJudgement(before: Judgement, all: Judgement, { detectors, onRedact }: OverlapOptions): Judgement {
   const skipped = all.skipped.filter((fault) => !before.skipped.some((known) => isSame(known, fault)));
   const shadow = all.shadow.filter(({ detector }) => detectors.has(detector));
   const observed = { skipped, shadow, annotations: all.annotations, fpeDomainTooSmall: 0 };
@@ -29,7 +29,8 @@ export function judgedBeside(before: Judgement, all: Judgement, { detectors, onR
       : [];
   const decisions: RuleDecision[] = [];
   for (const decision of all.decisions) {
-    const added = decision.action === "redact" ? tooLate(decision, missed) : beyond(decision, before.decisions);
+    const added =
+      decision.action === "redact" ? lateRedaction(decision, missed) : withNewCounts(decision, before.decisions);
     if (added === undefined) continue;
     if (decision.action !== "redact") decisions.push(added);
     else if (onRedact === "allow") decisions.push({ ...added, action: "annotate" });
@@ -48,8 +49,8 @@ const isSame = (a: RuleFault, b: RuleFault): boolean => a.rule === b.rule && a.p
 
 /** Returns the edits whose places were not completely rewritten before. */
 function missedEdits(before: Judgement, edits: readonly (readonly Edit[])[]): readonly Edit[] {
-  const done = before.outcome === "allow" ? before.rewrites : [];
-  return edits.flatMap((own, at) => own.filter((edit) => !covers(done[at]?.edits ?? [], edit)));
+  const rewrites = before.outcome === "allow" ? before.rewrites : [];
+  return edits.flatMap((own, at) => own.filter((edit) => !covers(rewrites[at]?.edits ?? [], edit)));
 }
 
 /** Returns whether the edits, which are ascending and disjoint, cover the place completely. */
@@ -59,14 +60,14 @@ function covers(edits: readonly Edit[], { start, end }: Edit): boolean {
   return reached >= end;
 }
 
-function tooLate(decision: RuleDecision, missed: readonly Edit[]): RuleDecision | undefined {
+function lateRedaction(decision: RuleDecision, missed: readonly Edit[]): RuleDecision | undefined {
   const types: Record<string, number> = {};
   for (const { rule, type } of missed) if (rule === decision.rule) types[type] = (types[type] ?? 0) + 1;
   return Object.keys(types).length === 0 ? undefined : { ...decision, types };
 }
 
 /** Returns the decision with only new counts; `undefined` if everything was reported before. */
-function beyond(decision: RuleDecision, known: readonly RuleDecision[]): RuleDecision | undefined {
+function withNewCounts(decision: RuleDecision, known: readonly RuleDecision[]): RuleDecision | undefined {
   const earlier = known.find(({ rule, action }) => rule === decision.rule && action === decision.action);
   if (earlier === undefined) return decision;
   const types: Record<string, number> = {};

@@ -1,7 +1,7 @@
 /** Facts about detectors and the document that are needed to compile the policy. */
 
 import type { Deployment, Path, Severity } from "../config/index.ts";
-import type { Issued } from "./issued.ts";
+import type { IssuedValues } from "./issued.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
 import type { SegmentKind } from "./types.ts";
 import type { FormatOf } from "./value-format.ts";
@@ -21,7 +21,7 @@ export interface DetectorFacts {
   /** Schedule of the detector for requests. */
   readonly schedule: "sync" | "overlap" | "async";
   /** All types `<category>/<LABEL>` that the detector can report; `undefined` if they are unknown. */
-  readonly gives: readonly string[] | undefined;
+  readonly findingTypes: readonly string[] | undefined;
   /** True if its findings in streams have a bounded reach: `horizon` of `Detector`. */
   readonly hasHorizon: boolean;
 }
@@ -34,7 +34,7 @@ export interface PolicyFacts {
   /** Formats of types; absent if the format of no type is known. */
   readonly formatOf?: FormatOf | undefined;
   /** Memory of values that `fpe` wrote; absent if they are not remembered. */
-  readonly issued?: Issued | undefined;
+  readonly issued?: IssuedValues | undefined;
 }
 
 export interface GuardrailProblem {

@@ -3,7 +3,7 @@
  * policy. Source: design decisions, section 11.
  */
 import type { QuestionTracer } from "../../../base/index.ts";
-import type { DetectorFindings, GuardrailPolicy, Inspection, Judgement, Occasion } from "./judgement.ts";
+import type { DetectorFindings, GuardrailPolicy, Inspection, InspectionContext, Judgement } from "./judgement.ts";
 import type { ReachSet, StreamTerms } from "./streams/index.ts";
 import type { DetectorError, Segment, SegmentKind } from "./types.ts";
 
@@ -17,14 +17,14 @@ export interface Failure {
   readonly isFatal: boolean;
 }
 
-export interface Found {
+export interface DetectionResult {
   /** Findings in document order, without detectors that failed. */
   readonly byDetector: readonly DetectorFindings[];
   readonly failures: readonly Failure[];
 }
 
-export interface Guarded {
-  readonly found: Found;
+export interface GuardResult {
+  readonly found: DetectionResult;
   /** Judgement; `undefined` if a failure is fatal, so that the message is refused. */
   readonly judgement: Judgement | undefined;
   readonly failures: readonly Failure[];
@@ -45,12 +45,12 @@ export interface AnswerTerms extends StreamTerms {
 export interface Guard {
   /** Kinds of segment that active detectors read. */
   readonly kinds: ReadonlySet<SegmentKind>;
-  readonly inspectsRequest: boolean;
+  readonly readsRequests: boolean;
   /** True if an active detector reads request bodies, and not only headers or query. */
-  readonly inspectsBody: boolean;
-  readonly inspectsOutput: boolean;
+  readonly readsBodies: boolean;
+  readonly readsOutput: boolean;
   /** True if an active detector reads answers of servers and agents: output, or results of tools. */
-  readonly inspectsAnswers: boolean;
+  readonly readsAnswers: boolean;
   /**
    * Inspects a request. Returns synchronously if every detector does. Rejects only with the signal's reason. The signal is
    * created by calling the function, if there is something to wait for. `timeLeftMs` is the time that the client still waits, if
@@ -58,38 +58,38 @@ export interface Guard {
    */
   readonly request: (
     segments: readonly Segment[],
-    occasion: Occasion,
+    occasion: InspectionContext,
     signal: AbortSignal | (() => AbortSignal),
     timeLeftMs?: number,
-  ) => Guarded | Promise<Guarded>;
+  ) => GuardResult | Promise<GuardResult>;
   /** Inspects with the detectors that run during the upstream call; `undefined` if there are none. */
-  readonly beside: InspectBeside | undefined;
+  readonly inspectOverlap: InspectOverlap | undefined;
   /**
-   * Inspects a message without an answer that could be held back, as in a session. Like `request`, but it waits for `overlap`
+   * Inspects a message without an answer that could be held back, as in a session. Like `inspectRequest`, but it waits for `overlap`
    * detectors; `async` ones run independently.
    */
-  readonly message: Guard["request"];
+  readonly inspectMessage: Guard["request"];
   /** Runs detectors with `schedule: async` on a request that was let through, without delaying it. Never throws. */
-  readonly afterwards: (segments: readonly Segment[], earlier: Guarded, tracer?: QuestionTracer) => void;
+  readonly inspectAsync: (segments: readonly Segment[], earlier: GuardResult, tracer?: QuestionTracer) => void;
   readonly answers: AnswerTerms;
   /**
    * Inspects a stretch of a streamed answer. `bounded` runs the detectors of `answers.reaches`; `open` runs all, but counts only
    * those that are not `bounded`. `except` are detectors that are no longer run.
    */
-  readonly stretch: (
+  readonly scanStretch: (
     segment: Segment,
     by: "bounded" | "open",
     signal: AbortSignal,
     except: ReadonlySet<string>,
     tracer?: QuestionTracer,
-  ) => Found | Promise<Found>;
+  ) => DetectionResult | Promise<DetectionResult>;
   /** Inspects a whole answer, or complete parts of one. `inspection` contains the earlier findings. */
-  readonly answer: (
+  readonly inspectAnswer: (
     segments: readonly Segment[],
     inspection: Inspection,
     signal: AbortSignal,
     tracer?: QuestionTracer,
-  ) => Guarded | Promise<Guarded>;
+  ) => GuardResult | Promise<GuardResult>;
   /** Evaluates rules on recorded findings, for rehearsals. */
   readonly weigh: GuardrailPolicy["weigh"];
   /** Begins the inspection of one answer. */
@@ -98,11 +98,11 @@ export interface Guard {
 
 /**
  * Runs `schedule: overlap` detectors, and judges the request again with all findings. `earlier` is the judgement that let it
- * through, which is not reported again. Returns synchronously if every detector does; otherwise like `request`.
+ * through, which is not reported again. Returns synchronously if every detector does; otherwise like `inspectRequest`.
  */
-export type InspectBeside = (
+export type InspectOverlap = (
   segments: readonly Segment[],
-  occasion: Occasion,
-  earlier: Guarded,
+  occasion: InspectionContext,
+  earlier: GuardResult,
   signal: AbortSignal,
-) => Guarded | Promise<Guarded>;
+) => GuardResult | Promise<GuardResult>;

@@ -12,10 +12,10 @@ export interface Rewriting {
 const ENTRY_BYTES = 100;
 
 /**
- * Creates the state of one request and its answer. It keeps the numbered values: `hold` is called with the bytes of each and may
+ * Creates the state of one request and its answer. It keeps the numbered values: `reserveBytes` is called with the bytes of each and may
  * throw.
  */
-export function createRewriting(hold?: (bytes: number) => void): Rewriting {
+export function createRewriting(reserveBytes?: (bytes: number) => void): Rewriting {
   const numbers = new Map<string, Map<string, number>>();
   return {
     numberOf: (label, value) => {
@@ -23,7 +23,7 @@ export function createRewriting(hold?: (bytes: number) => void): Rewriting {
       numbers.set(label, values);
       const known = values.get(value);
       if (known !== undefined) return known;
-      hold?.(ENTRY_BYTES + 2 * value.length);
+      reserveBytes?.(ENTRY_BYTES + 2 * value.length);
       values.set(value, values.size + 1);
       return values.size;
     },

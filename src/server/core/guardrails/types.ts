@@ -71,7 +71,7 @@ export interface Annotation extends Finding {
 }
 
 /** Text as passed to a detector. */
-export interface Scanned {
+export interface DetectorInput {
   readonly segment: Segment;
   /**
    * Parts of the text to examine, ascending and disjoint (`role: confirm`); `undefined` for all of it. Each finding is within
@@ -89,10 +89,10 @@ export interface Window {
  * Maximum findings in the texts of one message, without those that `score_threshold` drops. Judging that many takes some 100
  * milliseconds of a thread that all callers share.
  */
-export const MOST_FINDINGS = 20_000;
+export const MAX_MESSAGE_FINDINGS = 20_000;
 
 /** Maximum findings including dropped ones, since tables of numbers contain many weak candidates. */
-export const MOST_RAW_FINDINGS = 200_000;
+export const MAX_RAW_FINDINGS = 200_000;
 
 /** Result of a detector: findings of each text in the order of the texts, ascending by start. */
 export type Detection = readonly (readonly Finding[])[];
@@ -112,7 +112,7 @@ export interface Detector {
    * model calls as part of the request.
    */
   readonly detect: (
-    texts: readonly Scanned[],
+    texts: readonly DetectorInput[],
     all: readonly Segment[],
     signal: AbortSignal,
     tracer?: QuestionTracer,
@@ -121,17 +121,17 @@ export interface Detector {
    * Detects synchronously on this thread, whatever the length of the texts. Used for streams, which are scanned in short
    * stretches. Absent if the detector cannot do so.
    */
-  readonly detectHere?: (texts: readonly Scanned[]) => Detection;
+  readonly detectSync?: (texts: readonly DetectorInput[]) => Detection;
   /**
-   * Maximum UTF-16 units of all texts with which `detectHere` may be called directly, without a timeout and a signal, which
+   * Maximum UTF-16 units of all texts with which `detectSync` may be called directly, without a timeout and a signal, which
    * would cost as much as scanning a short text. If absent, it is never called directly.
    */
-  readonly unitsAtOnce?: number;
+  readonly maxSyncUnits?: number;
   /**
    * Returns matches of its patterns that its checks disprove, for rehearsals, whose users may expect a finding there. Takes time
    * linear in the text. Absent if it has no checks.
    */
-  readonly disproved?: (text: string) => readonly Finding[];
+  readonly disprovedMatches?: (text: string) => readonly Finding[];
   /** Reach of its findings in a stream; `undefined` if no text is proven clean before its end. */
   readonly horizon: Horizon | undefined;
 }
@@ -152,9 +152,9 @@ export interface Reach {
   /** Number of bytes that must follow a match before it is certain. */
   readonly rightBytes: number;
   /** Returns whether a character may occur within a match. Surrogate pairs are passed as one code point. */
-  readonly holds: (codePoint: number) => boolean;
+  readonly mayContain: (codePoint: number) => boolean;
   /** Returns true if a contained character does not count in `maxBytes` and `rightBytes`. If absent, all count. */
-  readonly ignores?: (codePoint: number) => boolean;
+  readonly isIgnored?: (codePoint: number) => boolean;
   /** Lowercase text that every match begins with, in any letter case; empty if there is none. */
   readonly prefix: string;
 }
@@ -162,7 +162,7 @@ export interface Reach {
 /** Error of a detector that failed. The message contains no inspected text. */
 export class DetectorError extends Error {
   /**
-   * `overloaded`: its queue or pool is full. `excess`: more than `MOST_FINDINGS` findings. Both refuse the request, whatever
+   * `overloaded`: its queue or pool is full. `excess`: more than `MAX_MESSAGE_FINDINGS` findings. Both refuse the request, whatever
    * `on_error` says.
    */
   readonly kind: "failed" | "timeout" | "overloaded" | "excess";
@@ -174,4 +174,5 @@ export class DetectorError extends Error {
   }
 }
 
-export const tooManyFindings = (): DetectorError => new DetectorError("excess", `it finds more than ${MOST_FINDINGS}`);
+export const tooManyFindings = (): DetectorError =>
+  new DetectorError("excess", `it finds more than ${MAX_MESSAGE_FINDINGS}`);

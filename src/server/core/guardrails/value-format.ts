@@ -7,9 +7,9 @@ export interface ValueFormat {
    */
   readonly classesOf: (value: string) => readonly (string | undefined)[] | undefined;
   /** Calls `take` for every place of a text that matches the pattern, including overlapping ones, without checks. */
-  readonly each: (text: string, take: (start: number, end: number) => void) => void;
+  readonly visitMatches: (text: string, take: (start: number, end: number) => void) => void;
   /** Returns whether a whole text is a valid value, including its checks. */
-  readonly accepts: (value: string) => boolean;
+  readonly isValid: (value: string) => boolean;
   /**
    * `check`: a check digit or a similar proof. `form`: a form that belongs to the type, which is part of the pattern. `none`:
    * nothing besides the pattern.

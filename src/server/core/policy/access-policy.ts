@@ -31,7 +31,7 @@ export interface RuleError {
   readonly detail: string;
 }
 
-interface Weighed {
+interface EvaluatedRules {
   /** Rules that matched, in order; at most one per layer. */
   readonly decisions: readonly Decision[];
   /** Rules that were skipped because of `on_error: fail_open`. */
@@ -40,20 +40,20 @@ interface Weighed {
 
 export type Verdict =
   /** An allow is not recorded if both lists are empty. */
-  | ({ readonly kind: "allow" } & Weighed)
+  | ({ readonly kind: "allow" } & EvaluatedRules)
   /** `message` is for the caller; `by` is the last of `decisions`. */
   | ({
       readonly kind: "deny";
       readonly code: "policy_denied";
       readonly message: string;
       readonly by: Decision;
-    } & Weighed)
+    } & EvaluatedRules)
   | ({
       readonly kind: "error";
       readonly code: "policy_error";
       readonly message: string;
       readonly by: RuleError;
-    } & Weighed);
+    } & EvaluatedRules);
 
 /** Rules of one population: a profile, or callers without one. */
 export interface AccessPolicy {
@@ -61,18 +61,18 @@ export interface AccessPolicy {
   readonly count: Readonly<Record<Hop, number>>;
   /** True if a rule for `llm` reads the model; then a request that hides its models would bypass it. */
   readonly readsModel: boolean;
-  /** Decides a request. Calls `asking` before each rule is evaluated, with the decision it would give. */
-  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void) => Verdict;
+  /** Decides a request. Calls `onRule` before each rule is evaluated, with the decision it would give. */
+  readonly decide: <At extends Hop>(hop: At, variables: HopVariables[At], onRule?: (rule: Decision) => void) => Verdict;
   /**
    * Returns whether a tool may be listed: no rule that can be decided before its arguments are known denies a call of it. A rule
    * that reads `args`, or that cannot be evaluated, decides only the call.
    */
-  readonly lists: (variables: HopVariables["mcp"]) => boolean;
+  readonly mayListTool: (variables: HopVariables["mcp"]) => boolean;
   /**
    * Returns whether a server may be shown as callable: no rule that can be decided by caller and server alone denies it. A rule
    * that reads the called tool decides only the call.
    */
-  readonly reaches: (variables: HopVariables["mcp"]) => boolean;
+  readonly mayReachServer: (variables: HopVariables["mcp"]) => boolean;
 }
 
 export interface Policies {
@@ -98,23 +98,23 @@ export interface CompiledPolicies {
 
 export function compilePolicies(document: PolicyDocument, known: KnownNames = {}): CompiledPolicies {
   const deployment = compileList(document.access_rules ?? [], { kind: "deployment" }, known);
-  const problems = deployment.problems.map((problem) => below(["access_rules"], problem));
+  const problems = deployment.problems.map((problem) => withPathPrefix(["access_rules"], problem));
   const lists = [deployment];
-  const none = accessPolicy([deployment]);
+  const withoutProfile = accessPolicy([deployment]);
   const byProfile = new Map<string, AccessPolicy>();
   for (const [at, { name, access_rules: rules = [] }] of (document.profiles ?? []).entries()) {
     const own = compileList(rules, { kind: "profile", profile: name }, known);
-    problems.push(...own.problems.map((problem) => below(["profiles", at, "access_rules"], problem)));
+    problems.push(...own.problems.map((problem) => withPathPrefix(["profiles", at, "access_rules"], problem)));
     lists.push(own);
-    byProfile.set(name, rules.length === 0 ? none : accessPolicy([deployment, own]));
+    byProfile.set(name, rules.length === 0 ? withoutProfile : accessPolicy([deployment, own]));
   }
   const rules = lists.flatMap(({ layer, rules }) => rules.map(({ rule, hops }) => ({ layer, rule, hops })));
   const of = (profile: string | undefined): AccessPolicy =>
-    profile === undefined ? none : (byProfile.get(profile) ?? none);
+    profile === undefined ? withoutProfile : (byProfile.get(profile) ?? withoutProfile);
   return { policies: Object.freeze({ of, rules }), problems };
 }
 
-const below = (path: RuleProblem["path"], problem: RuleProblem): RuleProblem => ({
+const withPathPrefix = (path: RuleProblem["path"], problem: RuleProblem): RuleProblem => ({
   ...problem,
   path: [...path, ...problem.path],
 });
@@ -163,10 +163,12 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
     readsModel: lists.some(({ rules }) =>
       rules.some(({ conditions }) => conditions.llm?.reads.some((name) => MODEL_NAMES.has(name)) === true),
     ),
-    decide: <At extends Hop>(hop: At, variables: HopVariables[At], asking?: (rule: Decision) => void): Verdict =>
-      decide(layers[hop], variables, asking),
-    lists: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, ARGUMENTS)),
-    reaches: (variables: HopVariables["mcp"]) => !layers.mcp.some((steps) => deniesAlready(steps, variables, CALL)),
+    decide: <At extends Hop>(hop: At, variables: HopVariables[At], onRule?: (rule: Decision) => void): Verdict =>
+      decide(layers[hop], variables, onRule),
+    mayListTool: (variables: HopVariables["mcp"]) =>
+      !layers.mcp.some((steps) => deniesForCertain(steps, variables, ARGUMENTS)),
+    mayReachServer: (variables: HopVariables["mcp"]) =>
+      !layers.mcp.some((steps) => deniesForCertain(steps, variables, CALL)),
   });
 }
 
@@ -174,7 +176,11 @@ function accessPolicy(lists: readonly RuleList[]): AccessPolicy {
 const ARGUMENTS: ReadonlySet<string> = new Set(["args"]);
 const CALL: ReadonlySet<string> = new Set(["args", "name", "method"]);
 
-function deniesAlready(steps: readonly Step[], variables: HopVariables["mcp"], unknown: ReadonlySet<string>): boolean {
+function deniesForCertain(
+  steps: readonly Step[],
+  variables: HopVariables["mcp"],
+  unknown: ReadonlySet<string>,
+): boolean {
   for (const { reads, evaluate, decision } of steps) {
     if (reads.some((name) => unknown.has(name))) {
       // Some call may match this allow rule, so later rules do not certainly deny it.

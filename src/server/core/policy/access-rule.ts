@@ -47,26 +47,26 @@ export function compileRule(rule: AccessRule, index: number): RuleOutcome {
 }
 
 /** Puts the position before the message: the column, and also the line if the condition has more than one. */
-export const placed = ({ line, column, message }: ExpressionProblem, source: string): string =>
+export const withPosition = ({ line, column, message }: ExpressionProblem, source: string): string =>
   source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`;
 
 function explain(problem: ExpressionProblem, rule: AccessRule, hops: readonly Hop[]): string {
   const { unknown } = problem;
   const declaring = unknown === undefined ? [] : HOPS.filter((hop) => Object.hasOwn(HOP_VARIABLES[hop], unknown));
-  if (unknown === undefined || declaring.length === 0) return placed(problem, rule.condition);
-  return placed({ ...problem, message: hopMessage(unknown, declaring, rule, hops) }, rule.condition);
+  if (unknown === undefined || declaring.length === 0) return withPosition(problem, rule.condition);
+  return withPosition({ ...problem, message: hopMessage(unknown, declaring, rule, hops) }, rule.condition);
 }
 
 function hopMessage(unknown: string, declaring: readonly Hop[], rule: AccessRule, hops: readonly Hop[]): string {
   const where = `\`${unknown}\` is declared only at ${enumerate(declaring)}`;
-  const fitting = hopsThatFit(rule).filter((hop) => hops.includes(hop));
-  const proposal = fitting.length === 0 ? "" : `; say \`at: [${fitting.join(", ")}]\``;
+  const compilable = compilableHops(rule).filter((hop) => hops.includes(hop));
+  const proposal = compilable.length === 0 ? "" : `; say \`at: [${compilable.join(", ")}]\``;
   return rule.at === undefined
     ? `${where}, but a rule without \`at\` applies to ${enumerate(HOPS)}${proposal}`
     : `${where}, but this rule applies to ${enumerate(hops)}${proposal}`;
 }
 
-const hopsThatFit = ({ condition }: AccessRule): readonly Hop[] =>
+const compilableHops = ({ condition }: AccessRule): readonly Hop[] =>
   HOPS.filter(
     (hop) => compileExpression(condition, { variables: HOP_VARIABLES[hop], result: "bool" }).kind === "compiled",
   );

@@ -5,7 +5,7 @@
 
 import { closestName } from "../../../base/index.ts";
 import type { Comparison } from "../cel/index.ts";
-import { type CompiledRule, placed, type RuleProblem } from "./access-rule.ts";
+import { type CompiledRule, type RuleProblem, withPosition } from "./access-rule.ts";
 import type { Hop } from "./hop-variables.ts";
 
 /** Names that exist. If a list is absent, nothing is reported about its names. */
@@ -26,12 +26,12 @@ export interface KnownNames {
 
 const ROLES = ["ROLE_USER", "ROLE_AGENT"];
 
-interface Naming {
+interface KnownNameList {
   readonly noun: string;
   readonly names: readonly string[] | undefined;
 }
 
-function namingOf(path: string, known: KnownNames): Naming | undefined {
+function nameListOf(path: string, known: KnownNames): KnownNameList | undefined {
   switch (path) {
     case "provider":
     case "provider.name":
@@ -86,7 +86,7 @@ function ruleMessages({ rule, hops, conditions }: CompiledRule, known: KnownName
     }
     for (const comparison of condition.comparisons) {
       for (const message of unknownNames(comparison, known)) {
-        messages.add(placed({ ...comparison, message }, rule.condition));
+        messages.add(withPosition({ ...comparison, message }, rule.condition));
       }
     }
   }
@@ -94,11 +94,11 @@ function ruleMessages({ rule, hops, conditions }: CompiledRule, known: KnownName
 }
 
 function unknownNames({ path, how, texts, isDemanded }: Comparison, known: KnownNames): readonly string[] {
-  const naming = namingOf(path, known);
+  const naming = nameListOf(path, known);
   if (naming?.names === undefined) return [];
   const { noun, names } = naming;
   const missing = texts.filter(
-    (text) => !names.some((name) => (how === "equals" ? is(text, name) : begins(text, name))),
+    (text) => !names.some((name) => (how === "equals" ? matchesName(text, name) : mayBeginName(text, name))),
   );
   const never = isDemanded && missing.length === texts.length ? ": the rule never matches" : "";
   return missing.map((text) => {
@@ -111,12 +111,12 @@ function unknownNames({ path, how, texts, isDemanded }: Comparison, known: Known
 
 const prefixOf = (name: string): string | undefined => (name.endsWith("*") ? name.slice(0, -1) : undefined);
 
-function is(text: string, name: string): boolean {
+function matchesName(text: string, name: string): boolean {
   const prefix = prefixOf(name);
   return prefix === undefined ? text === name : text.startsWith(prefix);
 }
 
-function begins(text: string, name: string): boolean {
+function mayBeginName(text: string, name: string): boolean {
   const prefix = prefixOf(name);
   return prefix === undefined ? name.startsWith(text) : prefix.startsWith(text) || text.startsWith(prefix);
 }

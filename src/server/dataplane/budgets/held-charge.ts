@@ -1,14 +1,14 @@
 /** Reservation and charge of one request: usage is priced at the provider where it occurred, and passed to the ledger. */
 import {
   abort,
+  chargeRunning,
   NO_USAGE,
-  nextAttempt,
   observeCost,
-  type PricedAt,
+  type PriceTarget,
   type Reservation,
   release,
   settle,
-  spend,
+  startNextAttempt,
   type Usage,
 } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
@@ -19,7 +19,7 @@ export class HeldCharge implements Charge {
   readonly #accounts: Accounts;
   readonly #spending: Spending;
   readonly #reservation: Reservation;
-  #at: PricedAt;
+  #at: PriceTarget;
   #isAttempted = false;
 
   /** Creates the charge. `reservation` must be in state `held`. */
@@ -42,10 +42,10 @@ export class HeldCharge implements Charge {
     return { least: this.#reservation.least, most: this.#reservation.hard };
   }
 
-  attempt(at: PricedAt): void {
+  attempt(at: PriceTarget): void {
     this.#at = at;
     if (this.#isAttempted) {
-      nextAttempt(this.#accounts.ledger, this.#reservation, this.#accounts.now());
+      startNextAttempt(this.#accounts.ledger, this.#reservation, this.#accounts.now());
       this.#accounts.onLedgerChanged();
     }
     this.#isAttempted = true;
@@ -56,7 +56,7 @@ export class HeldCharge implements Charge {
     if (demand.kind === "flat") return;
     const cost = rule.cost(usage, this.#at);
     if (cost.kind === "error") return; // the request is charged at its end instead
-    spend(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
+    chargeRunning(this.#accounts.ledger, this.#reservation, cost.units, this.#accounts.now());
     this.#accounts.onLedgerChanged();
   }
 

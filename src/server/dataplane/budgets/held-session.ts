@@ -5,12 +5,12 @@
  */
 import {
   bucketOf,
+  chargeRunning,
   flatDemand,
   type Reservation,
   release,
   reserve,
   settle,
-  spend,
   type Usage,
   wholeUnits,
 } from "../../core/budgets/index.ts";
@@ -68,7 +68,7 @@ export function createSessionCharge(
     spend(usage, isDoubtful = false) {
       if (reservation.state !== "held") return;
       total = wholeUnits(total + Math.max(unitsOf(usage), isDoubtful ? flat : 0));
-      const isCovered = spend(ledger, reservation, total, accounts.now());
+      const isCovered = chargeRunning(ledger, reservation, total, accounts.now());
       recordCharged();
       if (!isCovered && !isProbing && !isExhausted) probeBucket();
       accounts.onLedgerChanged();

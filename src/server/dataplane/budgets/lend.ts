@@ -3,19 +3,19 @@
  * cluster, and are answered locally if possible. The rules are in `core/budgets/lending.ts`.
  */
 import {
-  answerOf,
+  applyRecallAnswer,
   type Borrower,
   borrow,
+  borrowersToRecall,
+  decideLoanRequests,
   endBorrower,
   endLoan,
   forgetLoans,
-  gaveBack,
-  type LoanAsk,
-  lenders,
+  type LoanRequest,
+  loanAnswer,
   markRecalled,
   nameOfShare,
   openBorrower,
-  proceed,
   type ReportAnswer,
   type Share,
 } from "../../core/budgets/index.ts";
@@ -39,7 +39,7 @@ interface Lender {
 }
 
 interface WaitingReport {
-  readonly asks: readonly LoanAsk[];
+  readonly asks: readonly LoanRequest[];
   readonly since: number;
   readonly onDecided: () => void;
 }
@@ -54,7 +54,7 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     if (waiting.size === 0) return;
     const latest = monotonic() - ASK_LIMIT_MS;
     for (const { asks, since } of waiting) if (since <= latest) giveUp(asks);
-    for (const share of proceed(ledger, accounts.now())) if (!recalling.has(share)) void recallFor(share);
+    for (const share of decideLoanRequests(ledger, accounts.now())) if (!recalling.has(share)) void recallFor(share);
     for (const report of waiting) {
       if (report.asks.some(({ isDecided }) => !isDecided)) continue;
       waiting.delete(report);
@@ -64,14 +64,14 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
 
   const recallFor = async (share: Share): Promise<void> => {
     recalling.add(share);
-    const asks = [...share.asks];
+    const asks = [...share.loanRequests];
     const name = nameOfShare(share);
-    const recalls = Array.from(lenders(share), async (borrower) => {
+    const recalls = Array.from(borrowersToRecall(share), async (borrower) => {
       if (asks.every(({ loan }) => loan.borrower === borrower)) return;
       const given = await processes
         .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
         .catch(() => "silent" as const);
-      gaveBack(borrower, share, given);
+      applyRecallAnswer(borrower, share, given);
     });
     await Promise.all(recalls);
     recalling.delete(share);
@@ -79,11 +79,11 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     accounts.onLedgerChanged();
   };
 
-  const giveUp = (asks: readonly LoanAsk[]): void => {
+  const giveUp = (asks: readonly LoanRequest[]): void => {
     for (const ask of asks) ask.isDecided = true;
   };
 
-  const untilDecided = (asks: readonly LoanAsk[], signal: AbortSignal): Promise<void> =>
+  const untilDecided = (asks: readonly LoanRequest[], signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       waiting.add({ asks, since: monotonic(), onDecided: resolve });
       signal.addEventListener("abort", () => giveUp(asks), { once: true });
@@ -105,7 +105,7 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
           await decided;
           if (isStale(inc)) return STALE;
           const answers: readonly ReportAnswer[] = taken.map((one) =>
-            isAsk(one) ? answerOf(ledger, one, accounts.now()) : one,
+            isAsk(one) ? loanAnswer(ledger, one, accounts.now()) : one,
           );
           return { kind: "answered", rows: answers };
         },
@@ -129,4 +129,4 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
 
 const STALE: ReportOutcome = { kind: "refused", code: "stale_incarnation" };
 
-const isAsk = (one: ReportAnswer | LoanAsk): one is LoanAsk => "loan" in one;
+const isAsk = (one: ReportAnswer | LoanRequest): one is LoanRequest => "loan" in one;

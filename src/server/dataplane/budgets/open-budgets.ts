@@ -11,8 +11,6 @@ import {
   budgetRow,
   createAverages,
   createLedger,
-  giveAllBack,
-  giveBackNow,
   type LedgerOptions,
   nameOfShare,
   type Reservation,
@@ -21,6 +19,8 @@ import {
   reportSoon,
   reserve,
   restart,
+  returnAll,
+  returnSpare,
   type ShareName,
   TICK_MS,
   takeDecided,
@@ -69,7 +69,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
   const metrics = createBudgetMetrics(
     options.instruments,
     () => ledger.buckets.size,
-    () => ledger.heldUnused,
+    () => ledger.unusedUnits,
   );
   const waiting = new Map<Reservation, () => void>();
   let stopTicking: (() => void) | undefined;
@@ -180,7 +180,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     now,
     lendTo: lender.open,
     giveBack(name) {
-      const given = giveBackNow(ledger, name, now());
+      const given = returnSpare(ledger, name, now());
       accounts.onLedgerChanged();
       return given;
     },
@@ -201,7 +201,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       const limit = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, reports.hasLeader() ? CLOSE_LIMIT_MS : LEADERLESS_LIMIT_MS);
       });
-      await Promise.race([reportSender.sendLast(() => giveAllBack(ledger, now())), limit]);
+      await Promise.race([reportSender.sendLast(() => returnAll(ledger, now())), limit]);
       clearTimeout(timer);
       reportSender.stop();
       stopTicking?.();

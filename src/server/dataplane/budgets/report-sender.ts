@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../base/index.ts";
-import { answered, isAsking, lost, type Report, takeReport } from "../../core/budgets/index.ts";
+import { applyReportAnswer, giveUpReport, hasUrgentReport, type Report, takeReport } from "../../core/budgets/index.ts";
 import type { Accounts } from "./accounts.ts";
 import type { UsageReports } from "./types.ts";
 
@@ -71,7 +71,7 @@ export function createReportSender(
   const sendReport = (report: Report): Promise<boolean> => {
     const aborting = new AbortController();
     const giveUp = (): void => {
-      lost(ledger, report, accounts.now());
+      giveUpReport(ledger, report, accounts.now());
       aborting.abort();
     };
     const ended = sendAndApply(report, aborting.signal).finally(() => pending.delete(entry));
@@ -92,7 +92,7 @@ export function createReportSender(
     try {
       const outcome = await reports.report({ inc: report.inc, rows: report.rows }, signal);
       if (outcome.kind === "answered") {
-        answered(ledger, report, outcome.rows, accounts.now(), reports.logNow());
+        applyReportAnswer(ledger, report, outcome.rows, accounts.now(), reports.logNow());
         metrics.countReport("answered");
         loggedCode = "";
         return true;
@@ -105,13 +105,13 @@ export function createReportSender(
       metrics.countReport("lost");
       log.debug("a budget report of this node was lost; the next report includes it", { error });
     }
-    lost(ledger, report, accounts.now());
+    giveUpReport(ledger, report, accounts.now());
     return false;
   };
 
   return {
     onLedgerChanged() {
-      if (isScheduled || isEnding || !isAsking(ledger)) return;
+      if (isScheduled || isEnding || !hasUrgentReport(ledger)) return;
       isScheduled = true;
       setImmediate(() => {
         isScheduled = false;

@@ -3,10 +3,10 @@
  * becomes known. Source: specification document 3 (`budgets[]`); cluster reference, section 7; design decisions, sections 6, 8.
  */
 import type {
-  BucketQuestion,
+  BucketRowInput,
   BudgetRow,
   BudgetRule,
-  PricedAt,
+  PriceTarget,
   Report,
   ReportAnswer,
   ReturnedShare,
@@ -25,7 +25,7 @@ export interface Spending {
    */
   readonly averageKey: string;
   /** First provider and model that the request is sent to. */
-  readonly at: PricedAt;
+  readonly at: PriceTarget;
   /**
    * Demand in tokens or units. `flat`: the cost is known beforehand. `atLeast`: the cost is unknown, and the answer may not
    * report it.
@@ -51,7 +51,7 @@ export interface Charge {
   /** Charges the current attempt's usage so far, at the provider and model of the last call of `attempt`. */
   spend(usage: Usage): void;
   /** Begins an attempt. Charges of earlier attempts stay. */
-  attempt(at: PricedAt): void;
+  attempt(at: PriceTarget): void;
   /** Charges a complete answer. If it reported no usage although it should have (`undefined`), the reservation is charged. */
   settle(usage: Usage | undefined): void;
   /**
@@ -105,7 +105,7 @@ export interface Budgets {
 /** Interface of budgets for the node. */
 export interface OpenBudgets extends Budgets {
   /** Returns a row of the admin list, built from replicated state and this node's own data. */
-  row(question: BucketQuestion): BudgetRow;
+  row(question: BucketRowInput): BudgetRow;
   /** Returns the names of the buckets in this node's ledger. */
   buckets(): Iterable<string>;
   /** Returns the ledger's time, in milliseconds since 1970, which determines the windows in which requests are charged. */

@@ -4,7 +4,7 @@
  * Source: a2a reference, 8.
  */
 import { asRefusal, type FetchShared, fetchUnshared, GatewayError, type Log } from "../../../base/index.ts";
-import { type CardReading, type CardTerms, projectCard, readOwnCard } from "../../core/agents/index.ts";
+import { buildPublishedCard, type CardReading, type CardTerms, readOwnCard } from "../../core/agents/index.ts";
 import {
   type Fronted,
   fetchDocument,
@@ -136,7 +136,7 @@ const SHOWN: CardReading = {
 function projected(text: string, agent: Fronted, publicUrl: string, terms: CardTerms): CardReading {
   const { origin } = agent.channel;
   const read = readOwnCard(text, [origin, agent.cardUrl ?? origin], publicUrl);
-  return read.kind === "refused" ? { ...read, isOld: false } : projectCard(read.own, terms);
+  return read.kind === "refused" ? { ...read, isOld: false } : buildPublishedCard(read.card, terms);
 }
 
 export type FetchedCard =

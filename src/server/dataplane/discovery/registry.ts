@@ -1,7 +1,7 @@
 /** Registry of the fronted MCP servers that a caller may use. Source: mcp-registry reference, 1 to 6; design decisions, 7. */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { answerRegistry, isOfRegistry, NO_PUBLIC_URL, REGISTRY_HEADERS } from "../../core/agents/index.ts";
+import { answerRegistry, isRegistryPath, NO_PUBLIC_URL, REGISTRY_HEADERS } from "../../core/agents/index.ts";
 import { mcpVariables } from "../../core/policy/variables/index.ts";
 import type { FrontedSnapshot } from "../../snapshot/index.ts";
 import type { EffectiveProfile } from "../governance/effective-profile.ts";
@@ -14,7 +14,7 @@ export const SHARED_HEADERS: readonly string[] = REGISTRY_HEADERS.flat();
 export const PREFLIGHT: OwnDocument = { status: 204, body: "" };
 
 export function isRegistryRequest({ url = "/" }: Pick<IncomingMessage, "url">): boolean {
-  return isOfRegistry(pathAndQuery(url).path);
+  return isRegistryPath(pathAndQuery(url).path);
 }
 
 const CODES: ReadonlyMap<number, string> = new Map([
@@ -28,7 +28,7 @@ export function registryDocument(
   { profile: { policy }, variables }: EffectiveProfile,
 ): OwnDocument {
   const reachable = registry?.filter(
-    ({ server }) => policy.count.mcp === 0 || policy.reaches(mcpVariables(variables, { server, method: "" })),
+    ({ server }) => policy.count.mcp === 0 || policy.mayReachServer(mcpVariables(variables, { server, method: "" })),
   );
   const answer = reachable === undefined ? NO_PUBLIC_URL : answerRegistry(reachable, { method, ...pathAndQuery(url) });
   const { status, contentType, body } = answer;

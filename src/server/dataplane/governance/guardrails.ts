@@ -3,38 +3,38 @@
  * (Errors); design decisions, sections 4 and 11.
  */
 import {
+  type AnswerResult,
   type Direction,
   type Facts,
   type GuardrailSinks,
-  type JudgedWhole,
   type RecordData,
-  type Settled,
-  settleJudged,
-  settleWhole,
+  type SettledMessage,
+  settleAnswerResult,
+  settleMessage,
 } from "../../core/guardrails/index.ts";
-import type { Guarded } from "../../snapshot/index.ts";
+import type { GuardResult } from "../../snapshot/index.ts";
 import { displayText } from "../caller-label.ts";
 import type { DecidedRequest } from "./decided-request.ts";
 import type { EffectiveProfile } from "./effective-profile.ts";
 
 /** Settles the inspection of a request. Throws `audit_unavailable` if an action of a rule cannot be recorded. */
 export const settleInspection = (
-  guarded: Guarded,
+  guarded: GuardResult,
   request: DecidedRequest,
   effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleJudged(guarded, factsWithDirection("request", request, effective), sinks);
+): SettledMessage => settleMessage(guarded, factsWithDirection("request", request, effective), sinks);
 
 /**
  * Settles the inspection of an answer. Must be called once, when the answer has ended or is refused. Throws `audit_unavailable`
  * if an action of a rule cannot be recorded.
  */
 export const settleAnswer = (
-  judged: Omit<JudgedWhole, "found">,
+  judged: Omit<AnswerResult, "found">,
   request: DecidedRequest,
   effective: EffectiveProfile,
   sinks: GuardrailSinks,
-): Settled => settleWhole(judged, factsWithDirection("response", request, effective), sinks);
+): SettledMessage => settleAnswerResult(judged, factsWithDirection("response", request, effective), sinks);
 
 const factsWithDirection =
   (direction: Direction, request: DecidedRequest, effective: EffectiveProfile): (() => Facts) =>

@@ -4,18 +4,18 @@ import {
   type Annotation,
   changesOf,
   type GuardrailSinks,
+  type InspectionContext,
   inspectionFacts,
-  type Occasion,
   type Segment,
 } from "../../core/guardrails/index.ts";
-import type { Guard, Guarded } from "../../snapshot/index.ts";
+import type { Guard, GuardResult } from "../../snapshot/index.ts";
 import { clientTimeoutOf } from "../client-timeout.ts";
 import type { Exchange } from "../exchange.ts";
 import type { DecidedRequest } from "./decided-request.ts";
 import type { EffectiveProfile } from "./effective-profile.ts";
 import { settleInspection } from "./guardrails.ts";
 
-interface InspectionContext {
+interface RequestContext {
   readonly exchange: Exchange;
   readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
@@ -46,11 +46,11 @@ const NEVER_ABORTED = new AbortController().signal;
 export async function inspectSegments(
   guard: Guard,
   segments: readonly Segment[],
-  occasion: Occasion,
-  { exchange, effective, request, sinks }: InspectionContext,
+  occasion: InspectionContext,
+  { exchange, effective, request, sinks }: RequestContext,
 ): Promise<InspectedSegments> {
-  const settle = (judged: Guarded): GatewayError | undefined => {
-    const { error, acted } = settleInspection(judged, request, effective, sinks);
+  const settle = (judged: GuardResult): GatewayError | undefined => {
+    const { error, decisionsHeader: acted } = settleInspection(judged, request, effective, sinks);
     exchange.report.facts.trace?.recordRequestFindings(judged.judgement?.annotations ?? NOTHING_FOUND, segments);
     exchange.report.addGuardrails(acted);
     return error;
@@ -66,16 +66,16 @@ export async function inspectSegments(
     changes: changesOf(guarded.judgement),
     startParallel() {
       const verdict = judgeInParallel();
-      guard.afterwards(segments, guarded, occasion.tracer);
+      guard.inspectAsync(segments, guarded, occasion.tracer);
       return verdict;
     },
   };
 
   function judgeInParallel(): ParallelVerdict {
-    if (guard.beside === undefined) return undefined;
+    if (guard.inspectOverlap === undefined) return undefined;
     const span = exchange.report.span?.inspection("request");
-    const endSpan = (judged: Guarded | undefined): void => span?.end(inspectionFacts(judged, segments.length));
-    const judged = guard.beside(segments, occasion, guarded, NEVER_ABORTED);
+    const endSpan = (judged: GuardResult | undefined): void => span?.end(inspectionFacts(judged, segments.length));
+    const judged = guard.inspectOverlap(segments, occasion, guarded, NEVER_ABORTED);
     if (judged instanceof Promise) {
       judged.then(endSpan, () => endSpan(undefined));
       return judged.then(settle);
@@ -90,10 +90,10 @@ export async function inspectSegments(
 async function withSpan(
   exchange: Exchange,
   segments: number,
-  inspect: (signal: () => AbortSignal) => Guarded | Promise<Guarded>,
-): Promise<Guarded> {
+  inspect: (signal: () => AbortSignal) => GuardResult | Promise<GuardResult>,
+): Promise<GuardResult> {
   const span = exchange.report.span?.inspection("request");
-  let guarded: Guarded | undefined;
+  let guarded: GuardResult | undefined;
   try {
     guarded = await abortWhenGone(exchange, inspect);
     return guarded;

@@ -1,10 +1,10 @@
 /** Runs detectors on segments of a stream: synchronous ones are called directly, without the preparation of a request. */
 import {
+  type DetectionResult,
   type DetectorFindings,
   type Failure,
   type Finding,
-  type Found,
-  MOST_FINDINGS,
+  MAX_MESSAGE_FINDINGS,
   type Segment,
 } from "../../core/guardrails/index.ts";
 import { run, runOne } from "./run.ts";
@@ -16,7 +16,7 @@ const NO_FAILURES: readonly Failure[] = [];
 
 interface Direct {
   readonly member: Member;
-  readonly detect: NonNullable<Member["detector"]["detectHere"]>;
+  readonly detect: NonNullable<Member["detector"]["detectSync"]>;
   /** Result for a text without findings, or one that the detector does not read. */
   readonly none: DetectorFindings;
 }
@@ -26,10 +26,10 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
   const own = members.filter(({ name }) => names.has(name));
   const direct = own.flatMap((member): Direct[] => {
     const { detector, role, narrowsSpans, name, mode } = member;
-    const { detectHere } = detector;
-    if (detectHere === undefined || role !== "discover" || narrowsSpans) return [];
+    const { detectSync } = detector;
+    if (detectSync === undefined || role !== "discover" || narrowsSpans) return [];
     const none = Object.freeze({ detector: name, mode, findings: Object.freeze([NOTHING]) });
-    return [{ member, detect: (texts) => detectHere.call(detector, texts), none }];
+    return [{ member, detect: (texts) => detectSync.call(detector, texts), none }];
   });
   if (direct.length < own.length) {
     return (segment, signal, tracer) => run(members, [segment], { names, signal, tracer, isHere: true }, scanning);
@@ -48,7 +48,7 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
       if ("isFatal" in outcome) failures = [...failures, outcome];
       else byDetector.push(outcome.findings);
     }
-    return { byDetector, failures } satisfies Found;
+    return { byDetector, failures } satisfies DetectionResult;
   };
 }
 
@@ -68,7 +68,7 @@ function detected(
   } catch {
     return undefined;
   }
-  if (all === undefined || all.length > MOST_FINDINGS) return undefined;
+  if (all === undefined || all.length > MAX_MESSAGE_FINDINGS) return undefined;
   metrics.took(name, (now() - begun) / 1_000);
   if (all.length === 0) return none;
   metrics.found(name, all);

@@ -1,12 +1,12 @@
 /** Runs detectors on the segments of a message: first those that discover, then those that confirm. */
 import {
+  type DetectionResult,
   DetectorError,
   type DetectorFindings,
   type Failure,
   type Finding,
-  type Found,
-  MOST_FINDINGS,
-  MOST_RAW_FINDINGS,
+  MAX_MESSAGE_FINDINGS,
+  MAX_RAW_FINDINGS,
   type Segment,
   tooManyFindings,
   type Window,
@@ -31,7 +31,7 @@ export function run(
   segments: readonly Segment[],
   { signal, timeLeftMs, names, schedule, isLowered, given, earlier, tracer, isHere = false }: RunOptions,
   remembering: Scanning,
-): Found | Promise<Found> {
+): DetectionResult | Promise<DetectionResult> {
   const leaving = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
   // Stub findings must not be cached as findings of the text.
@@ -112,7 +112,7 @@ function outcomeOf(
     raw += kept.length;
     for (const { score } of kept) if (score >= member.floor) count += 1;
   });
-  if (count > MOST_FINDINGS || raw > MOST_RAW_FINDINGS) throw tooManyFindings();
+  if (count > MAX_MESSAGE_FINDINGS || raw > MAX_RAW_FINDINGS) throw tooManyFindings();
   return { member, findings: { detector: member.name, mode: member.mode, findings } };
 }
 
@@ -186,7 +186,11 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
 
-function gathered(inForce: readonly Member[], outcomes: readonly Outcome[], earlier: Found | undefined): Found {
+function gathered(
+  inForce: readonly Member[],
+  outcomes: readonly Outcome[],
+  earlier: DetectionResult | undefined,
+): DetectionResult {
   const found = new Map((earlier?.byDetector ?? []).map((one) => [one.detector, one]));
   for (const one of findingsOf(outcomes)) found.set(one.detector, one);
   for (const outcome of outcomes) {

@@ -7,7 +7,7 @@
  * depends on.
  */
 import { createHmac, hash, randomBytes } from "node:crypto";
-import type { Detector, Finding, Scanned, Segment } from "../../core/guardrails/index.ts";
+import type { Detector, DetectorInput, Finding, Segment } from "../../core/guardrails/index.ts";
 
 /** Maximum length of a cached text in UTF-16 units; a longer one is scanned each time. */
 const MAX_REMEMBERED = 256 << 10;
@@ -37,7 +37,7 @@ interface Held {
 
 export interface ScanCache {
   /** Returns the key of a text; `undefined` if the text is not cached because it is too long or not well-formed Unicode. */
-  keyOf(detector: Detector, scanned: Scanned, context: string): string | undefined;
+  keyOf(detector: Detector, scanned: DetectorInput, context: string): string | undefined;
   /** Returns the findings of a text, if cached. `entries`: current maximum of entries, as for `put`. */
   get(key: string, entries: number): readonly Finding[] | undefined;
   /** Adds the findings of a text. Returns the number of evicted entries. */

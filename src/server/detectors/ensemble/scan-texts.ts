@@ -7,8 +7,8 @@ import {
   type Detection,
   type Detector,
   DetectorError,
+  type DetectorInput,
   type Finding,
-  type Scanned,
   type Segment,
 } from "../../core/guardrails/index.ts";
 import type { EnsembleMetrics } from "./metrics.ts";
@@ -29,7 +29,7 @@ export interface Scanning {
 /** Text of the request, with its index among the segments. */
 export interface Placed {
   readonly at: number;
-  readonly scanned: Scanned;
+  readonly scanned: DetectorInput;
 }
 
 export interface Asked {
@@ -66,8 +66,8 @@ export function scan(
   const read = (wanted: readonly number[]): Detection | Promise<Detection> => {
     if (wanted.length === 0) return [];
     const scanned = wanted.map((at) => (texts[at] as Placed).scanned);
-    if (detector.detectHere !== undefined && (isHere || isShort(scanned, detector.unitsAtOnce))) {
-      return detector.detectHere(scanned);
+    if (detector.detectSync !== undefined && (isHere || isShort(scanned, detector.maxSyncUnits))) {
+      return detector.detectSync(scanned);
     }
     return detector.detect(scanned, all, signal(), tracer);
   };
@@ -110,7 +110,7 @@ function count({ hit, missed }: EnsembleMetrics, name: string, asked: number, la
   if (lacking > 0) missed(name, lacking);
 }
 
-function isShort(texts: readonly Scanned[], most = 0): boolean {
+function isShort(texts: readonly DetectorInput[], most = 0): boolean {
   let units = 0;
   for (const { segment } of texts) units += segment.text.length;
   return units <= most;

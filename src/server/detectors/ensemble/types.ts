@@ -2,7 +2,7 @@
 
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { Path } from "../../core/config/index.ts";
-import type { Category, Detector, Found, Segment, SegmentKind } from "../../core/guardrails/index.ts";
+import type { Category, DetectionResult, Detector, Segment, SegmentKind } from "../../core/guardrails/index.ts";
 
 export type Schedule = "sync" | "overlap" | "async";
 
@@ -59,14 +59,14 @@ export interface RunOptions {
   /** Treats every `threshold` as 0: reports findings of any score. */
   readonly isLowered?: boolean;
   /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */
-  readonly earlier?: Found;
+  readonly earlier?: DetectionResult;
   /** Tracer of the request; `undefined` if it is not traced. */
   readonly tracer?: QuestionTracer | undefined;
 }
 
 export type RunLater = (
   segments: readonly Segment[],
-  found: Found,
+  found: DetectionResult,
   names: ReadonlySet<string> | undefined,
   tracer?: QuestionTracer,
 ) => void;
@@ -75,7 +75,7 @@ export type ReadStretch = (
   segment: Segment,
   signal: AbortSignal,
   tracer: QuestionTracer | undefined,
-) => Found | Promise<Found>;
+) => DetectionResult | Promise<DetectionResult>;
 
 export interface Ensemble {
   /** Detectors in the order of the document. */
@@ -84,7 +84,7 @@ export interface Ensemble {
    * Runs the detectors, synchronously if all of them can. The failure of a detector is reported and not thrown; rejects
    * only with the signal's reason. With `sync` and `alone`, `async` detectors return what they remember.
    */
-  readonly run: (segments: readonly Segment[], options: RunOptions) => Found | Promise<Found>;
+  readonly run: (segments: readonly Segment[], options: RunOptions) => DetectionResult | Promise<DetectionResult>;
   /** Returns a function that scans stretches of a stream with the named detectors, like `run` with `isHere`. */
   readonly stretchReader: (names: ReadonlySet<string>) => ReadStretch;
   /** Runs the `async` detectors on the segments, so that their findings are available for the next turn. Never throws. */

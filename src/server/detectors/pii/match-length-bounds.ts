@@ -45,12 +45,12 @@ function reachOf([first = "", ...others]: readonly string[], { ranges, maxBytes,
     name: others.length === 0 ? first : `${first} and ${others.length} more`,
     maxBytes,
     rightBytes: EDGE_BYTES,
-    holds: (codePoint: number) => {
+    mayContain: (codePoint: number) => {
       const folded = foldOf(codePoint);
       return folded >= MARK || has(ranges, folded === KEPT ? codePoint : folded);
     },
     // There may be any number of ignored characters: `max_hold_bytes` limits what is held back.
-    ignores: (codePoint: number) => foldOf(codePoint) >= MARK,
+    isIgnored: (codePoint: number) => foldOf(codePoint) >= MARK,
     prefix,
   });
 }

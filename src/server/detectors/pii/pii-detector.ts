@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { DetectorConfig } from "../../core/config/index.ts";
-import type { Detection, Detector, Finding, Horizon, Scanned } from "../../core/guardrails/index.ts";
+import type { Detection, Detector, DetectorInput, Finding, Horizon } from "../../core/guardrails/index.ts";
 import { compilePii, type PiiProblem } from "./compile-pii.ts";
 import { horizonOf } from "./match-length-bounds.ts";
 import type { Scan } from "./pii-scan.ts";
@@ -46,7 +46,7 @@ export function createPiiDetector(
   const fingerprint = fingerprintOf(config, usesContext);
   const detector = Object.freeze({
     ...detectorOf(name, scan, horizon, fingerprint, pool),
-    disproved: (text: string) => scanDisproved()(text),
+    disprovedMatches: (text: string) => scanDisproved()(text),
   });
   pool?.keep(fingerprint, { config, usesContext }, detector);
   return { kind: "detector", detector, gives: [...gives], warmUp: () => warmUp(recognizers, scan) };
@@ -59,7 +59,7 @@ function detectorOf(
   fingerprint: string,
   pool: ScanPool | undefined,
 ): Detector {
-  const detectHere = (texts: readonly Scanned[]): Detection =>
+  const detectSync = (texts: readonly DetectorInput[]): Detection =>
     texts.map((scanned) => withinWindows(scan(scanned.segment.text), scanned));
   const unitsAtOnce = pool === undefined ? Number.POSITIVE_INFINITY : UNITS_AT_ONCE;
   return {
@@ -69,25 +69,26 @@ function detectorOf(
     readsContext: [],
     detect(texts, _all, signal) {
       signal.throwIfAborted();
-      if (pool === undefined || unitsOf(texts) <= UNITS_AT_ONCE) return detectHere(texts);
+      if (pool === undefined || unitsOf(texts) <= UNITS_AT_ONCE) return detectSync(texts);
       const strings = texts.map(({ segment }) => segment.text);
       return pool
         .scan(fingerprint, strings, signal)
         .then((found) => texts.map((scanned, at) => withinWindows(found[at] ?? [], scanned)));
     },
-    detectHere,
-    unitsAtOnce,
+    detectSync,
+    maxSyncUnits: unitsAtOnce,
     horizon,
   };
 }
 
-const unitsOf = (texts: readonly Scanned[]): number => texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
+const unitsOf = (texts: readonly DetectorInput[]): number =>
+  texts.reduce((sum, { segment }) => sum + segment.text.length, 0);
 
 /**
  * Returns the findings within the windows. The whole text is scanned, because words before a window and characters at
  * its edges matter.
  */
-function withinWindows(found: readonly Finding[], { windows }: Scanned): readonly Finding[] {
+function withinWindows(found: readonly Finding[], { windows }: DetectorInput): readonly Finding[] {
   if (windows === undefined) return found;
   return found.filter(({ start, end }) => windows.some((window) => window.start <= start && window.end >= end));
 }

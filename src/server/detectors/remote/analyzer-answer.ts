@@ -6,7 +6,7 @@ import {
   type Category,
   DetectorError,
   type Finding,
-  MOST_RAW_FINDINGS,
+  MAX_RAW_FINDINGS,
   tooManyFindings,
 } from "../../core/guardrails/index.ts";
 import { isOffsetUnit, type OffsetUnit, placesOf } from "./places.ts";
@@ -68,7 +68,7 @@ function resultsIn(body: Buffer, { offsets, seen, entities }: AnswerTerms): read
     throw wrong("what is not JSON");
   }
   if (!Array.isArray(value)) throw wrong("JSON that is not a list of findings");
-  if (value.length > MOST_RAW_FINDINGS) throw tooManyFindings();
+  if (value.length > MAX_RAW_FINDINGS) throw tooManyFindings();
   return value.map((one: unknown): Result => {
     if (typeof one !== "object" || one === null || Array.isArray(one)) throw wrong("a finding that is not an object");
     const { entity_type: label, start, end, score, recognition_metadata: metadata } = one as Record<string, unknown>;

@@ -16,7 +16,7 @@ import {
   UnreadableAnswer,
 } from "../../answers/index.ts";
 import type { StreamStamp } from "../../core/dialects/index.ts";
-import { actedIn, type GuardrailMetrics, type JudgedAnswer } from "../../core/guardrails/index.ts";
+import { formatDecisions, type GuardrailMetrics, type JudgedAnswer } from "../../core/guardrails/index.ts";
 import { HeldBody, type ResponseNews } from "../exchange/index.ts";
 import type { LateRefusal } from "../refusal-shape.ts";
 import { type AnswerHead, UNCHANGED_HEAD } from "./response-head.ts";
@@ -187,7 +187,7 @@ class AnswerInspector implements AnswerInspection {
       this.#fail(new UnreadableAnswer("it is encoded, and too long"));
       return;
     }
-    metrics.oversize();
+    metrics.countOversize();
     if (answer.guard.answers.onOversize === "deny") {
       answer.refuseOversize();
       this.#refuse();
@@ -329,7 +329,7 @@ class AnswerInspector implements AnswerInspection {
   }
 
   #actedRules(): string {
-    return actedIn(this.#options.answer.judged.guarded.judgement?.decisions ?? []);
+    return formatDecisions(this.#options.answer.judged.guarded.judgement?.decisions ?? []);
   }
 
   /** Reserves memory. Returns false if there was none, in which case the answer is refused. */

@@ -8,7 +8,7 @@
 import { type BudgetRecord, type Governed, stored } from "../../admin/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import {
-  type BucketQuestion,
+  type BucketRowInput,
   type BudgetRow,
   type BudgetRule,
   bucketName,
@@ -40,7 +40,7 @@ const OWN_BUCKET = /^(b\/[^/]+)\/k\/([^/\u0000]+)$/;
 export interface LedgerView {
   /** Returns the ledger's time, in milliseconds since 1970, which determines the windows in which requests are charged. */
   now(): number;
-  row(question: BucketQuestion): BudgetRow;
+  row(question: BucketRowInput): BudgetRow;
   /** Returns the names of the buckets in the ledger. */
   buckets(): Iterable<string>;
 }

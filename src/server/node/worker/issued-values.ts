@@ -1,11 +1,11 @@
 /** Recent values of `fpe` across the processes of a node: each reports to the node process, which passes them to the others. */
-import { createIssued, type Issued, type IssuedValue } from "../../core/guardrails/index.ts";
+import { createIssuedValues, type IssuedValue, type IssuedValues } from "../../core/guardrails/index.ts";
 import type { Channel } from "../../workers/index.ts";
 
 /** Returns the recent values of a worker. Values of one turn of the event loop are sent together. */
-export function shareIssuedValues(channel: Channel): Issued {
+export function shareIssuedValues(channel: Channel): IssuedValues {
   let waiting: IssuedValue[] = [];
-  const issued = createIssued((value) => {
+  const issued = createIssuedValues((value) => {
     waiting.push(value);
     if (waiting.length > 1) return;
     setImmediate(() => {
@@ -13,7 +13,7 @@ export function shareIssuedValues(channel: Channel): Issued {
       waiting = [];
     });
   });
-  channel.on("issued", (values) => issued.learn(values as readonly IssuedValue[]));
+  channel.on("issued", (values) => issued.addFromOtherProcess(values as readonly IssuedValue[]));
   return issued;
 }
 

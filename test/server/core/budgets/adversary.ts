@@ -6,7 +6,7 @@
  */
 import {
   type Averages,
-  answered,
+  applyReportAnswer,
   averageOf,
   bucketOf,
   createAverages,
@@ -131,8 +131,8 @@ export function attack(plan: Attack): Damage {
         run() {
           const result = cluster.apply(carried);
           if (result.kind === "refused") throw new Error(result.code);
-          const { rows } = result.value as { readonly rows: Parameters<typeof answered>[2] };
-          post.push({ at: time + below(30), run: () => answered(ledger, carried, rows, now()) });
+          const { rows } = result.value as { readonly rows: Parameters<typeof applyReportAnswer>[2] };
+          post.push({ at: time + below(30), run: () => applyReportAnswer(ledger, carried, rows, now()) });
         },
       });
     }

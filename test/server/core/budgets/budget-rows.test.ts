@@ -60,7 +60,7 @@ test("used counts unreported spending of this node, once", () => {
   settle(two.ledger, other, 200, two.now);
   assert.equal(rowOf(two).used, 260);
   tick(one.ledger, one.now);
-  assert.ok(one.ledger.heldUnused >= 40);
+  assert.ok(one.ledger.unusedUnits >= 40);
 });
 
 test("the grant of a dead process counts as used", () => {

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   abort,
+  chargeRunning,
   flatDemand,
-  nextAttempt,
   type Reservation,
   release,
   reserve,
   settle,
-  spend,
+  startNextAttempt,
   takeReport,
 } from "../../../../src/server/core/budgets/index.ts";
 import { BUCKET, createCluster, createNode, limitOf, MINUTE, type Node } from "./cluster.ts";
@@ -45,8 +45,8 @@ test("settling, aborting or releasing again changes nothing", () => {
     ({ ledger, now }, call) => settle(ledger, call, 30, now),
     ({ ledger, now }, call) => abort(ledger, call, 30, now),
     ({ ledger, now }, call) => release(ledger, call, now),
-    ({ ledger, now }, call) => spend(ledger, call, 300, now),
-    ({ ledger, now }, call) => nextAttempt(ledger, call, now),
+    ({ ledger, now }, call) => chargeRunning(ledger, call, 300, now),
+    ({ ledger, now }, call) => startNextAttempt(ledger, call, now),
   ];
   for (const first of ends.slice(0, 3)) {
     const { node, call } = under(100);
@@ -59,18 +59,18 @@ test("settling, aborting or releasing again changes nothing", () => {
 
 test("a stream is charged as it flows, each part once, however often it is reported", () => {
   const { node, call } = under(100, 50);
-  for (const used of [0, 10, 10, 40, 30, 40]) spend(node.ledger, call, used, node.now);
+  for (const used of [0, 10, 10, 40, 30, 40]) chargeRunning(node.ledger, call, used, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.share()?.reserved, node.free()], [40, 40, 60, 50]);
-  assert.equal(spend(node.ledger, call, 120, node.now), true);
+  assert.equal(chargeRunning(node.ledger, call, 120, node.now), true);
   assert.deepEqual([node.share()?.reserved, node.free()], [0, 30]);
-  assert.equal(spend(node.ledger, call, 151, node.now), false);
+  assert.equal(chargeRunning(node.ledger, call, 151, node.now), false);
   settle(node.ledger, call, 151, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [151, 151, -1]);
 });
 
 test("a stream and a whole answer with the same usage are charged alike", () => {
   const streamed = under(100);
-  for (const used of [7, 25, 61]) spend(streamed.node.ledger, streamed.call, used, streamed.node.now);
+  for (const used of [7, 25, 61]) chargeRunning(streamed.node.ledger, streamed.call, used, streamed.node.now);
   settle(streamed.node.ledger, streamed.call, 77, streamed.node.now);
   const single = under(100);
   settle(single.node.ledger, single.call, 77, single.node.now);
@@ -80,14 +80,14 @@ test("a stream and a whole answer with the same usage are charged alike", () => 
 
 test("a final count below the running one is what is charged", () => {
   const { node, call } = under(100);
-  spend(node.ledger, call, 90, node.now);
+  chargeRunning(node.ledger, call, 90, node.now);
   settle(node.ledger, call, 70, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [70, 70, 30]);
 });
 
 test("a reported count that is corrected downward is credited to the next request", () => {
   const { node, call } = under(100);
-  spend(node.ledger, call, 90, node.now);
+  chargeRunning(node.ledger, call, 90, node.now);
   node.pass(600);
   node.exchange();
   settle(node.ledger, call, 70, node.now);
@@ -113,7 +113,7 @@ test("a broken request is charged its known usage, else its reservation, and nev
   ];
   for (const [flowed, known, charged] of cases) {
     const { node, call } = under(100);
-    spend(node.ledger, call, flowed, node.now);
+    chargeRunning(node.ledger, call, flowed, node.now);
     abort(node.ledger, call, known, node.now);
     assert.deepEqual([call.spent, node.share()?.spent, node.share()?.reserved], [charged, charged, 0], String(flowed));
   }
@@ -127,10 +127,10 @@ test("a request that never reached an upstream is charged nothing", () => {
 
 test("failed attempts are charged their usage once, and the next attempt is reserved again", () => {
   const { node, call } = under(100, 50);
-  spend(node.ledger, call, 30, node.now);
-  assert.equal(nextAttempt(node.ledger, call, node.now), true);
+  chargeRunning(node.ledger, call, 30, node.now);
+  assert.equal(startNextAttempt(node.ledger, call, node.now), true);
   assert.deepEqual([node.share()?.spent, node.share()?.reserved, node.free()], [30, 100, 20]);
-  assert.equal(nextAttempt(node.ledger, call, node.now), true);
+  assert.equal(startNextAttempt(node.ledger, call, node.now), true);
   assert.equal(node.share()?.reserved, 100);
   settle(node.ledger, call, 80, node.now);
   assert.deepEqual([call.spent, node.share()?.spent, node.free()], [110, 110, 40]);
@@ -138,8 +138,8 @@ test("failed attempts are charged their usage once, and the next attempt is rese
 
 test("an attempt that cannot be reserved reports this, and is charged if it is made", () => {
   const { node, call } = under(100, 10);
-  spend(node.ledger, call, 30, node.now);
-  assert.equal(nextAttempt(node.ledger, call, node.now), false);
+  chargeRunning(node.ledger, call, 30, node.now);
+  assert.equal(startNextAttempt(node.ledger, call, node.now), false);
   assert.deepEqual([node.share()?.reserved, node.free()], [70, 10]);
   abort(node.ledger, call, undefined, node.now);
   assert.equal(call.spent, 130);
@@ -148,7 +148,7 @@ test("an attempt that cannot be reserved reports this, and is charged if it is m
 test("a request across the end of a window is charged to the window of its admission", () => {
   const { node, call } = under(100);
   const first = node.share();
-  spend(node.ledger, call, 20, node.now);
+  chargeRunning(node.ledger, call, 20, node.now);
   node.pass(MINUTE);
   settle(node.ledger, call, 140, node.now);
   assert.equal(first?.spent, 140);
@@ -160,11 +160,11 @@ test("a request across the end of a window is charged to the window of its admis
 
 test("usage after the last report of its window is charged to the current window", () => {
   const { node, call } = under(100);
-  spend(node.ledger, call, 20, node.now);
+  chargeRunning(node.ledger, call, 20, node.now);
   node.pass(600);
   node.exchange();
   node.pass(3 * MINUTE);
-  spend(node.ledger, call, 60, node.now);
+  chargeRunning(node.ledger, call, 60, node.now);
   settle(node.ledger, call, 70, node.now);
   assert.equal(node.share()?.spent, 50);
   assert.equal(call.spent, 70);
@@ -178,10 +178,10 @@ test("a session is charged its flat cost where it began, and usage in the window
   const { node, call } = under(5, 200, true);
   const flat = 5;
   const first = node.share();
-  assert.equal(spend(node.ledger, call, flat + 20, node.now), true);
+  assert.equal(chargeRunning(node.ledger, call, flat + 20, node.now), true);
   assert.equal(first?.spent, 25);
   node.pass(MINUTE);
-  assert.equal(spend(node.ledger, call, flat + 50, node.now), false);
+  assert.equal(chargeRunning(node.ledger, call, flat + 50, node.now), false);
   assert.deepEqual([first?.spent, node.share()?.spent], [25, 30]);
   const cover = node.take(0);
   assert.equal(cover.state, "waiting");
@@ -198,7 +198,7 @@ test("a session whose flat cost is still uncharged is charged it in the window o
   const { node, call } = under(5, 0, true);
   const first = node.share();
   node.pass(MINUTE + 1);
-  spend(node.ledger, call, 5 + 7, node.now);
+  chargeRunning(node.ledger, call, 5 + 7, node.now);
   assert.deepEqual([first?.spent, first?.reserved, node.share()?.spent], [5, 0, 7]);
 });
 
@@ -207,7 +207,7 @@ test("a session in a spent budget is not covered", () => {
   const rest = node.take(999);
   node.exchange();
   assert.equal(rest.state, "held");
-  assert.equal(spend(node.ledger, call, 1 + 10, node.now), false);
+  assert.equal(chargeRunning(node.ledger, call, 1 + 10, node.now), false);
   const cover = node.take(0);
   node.exchange();
   assert.equal(cover.state, "exhausted");
@@ -217,7 +217,7 @@ test("a clock set back and forth moves no unit", () => {
   const { node, call } = under(100);
   const share = node.share();
   node.pass(-5 * MINUTE);
-  spend(node.ledger, call, 30, node.now);
+  chargeRunning(node.ledger, call, 30, node.now);
   node.pass(7 * MINUTE);
   settle(node.ledger, call, 60, node.now);
   assert.deepEqual([share?.spent, share?.reserved], [60, 0]);

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import {
-  answered,
+  applyReportAnswer,
   type Bucket,
   bucketOf,
   createLedger,
@@ -136,7 +136,7 @@ export function createNode(cluster: Cluster, id = "n1", limit: Limit = limitOf(1
     exchange() {
       let reports = 0;
       for (let report = takeReport(ledger, self.now); report !== undefined; report = takeReport(ledger, self.now)) {
-        answered(ledger, report, cluster.answer(report), self.now);
+        applyReportAnswer(ledger, report, cluster.answer(report), self.now);
         reports += 1;
         assert.ok(reports < 1_000, "asks without end");
       }

@@ -6,7 +6,7 @@ import {
   averageOf,
   bucketName,
   type CompileCost,
-  type CostOf,
+  type CostFunction,
   type CostType,
   type CostVariables,
   compileBudget,
@@ -96,7 +96,7 @@ test("usages add up class by class", () => {
 });
 
 const tokens = (costType: TokenClass, limit = 10_000) => ({ costType, cost: tokenCost(costType), limit });
-const expression = (cost: CostOf) => ({ costType: "CEL" as const, cost, limit: 1e12 });
+const expression = (cost: CostFunction) => ({ costType: "CEL" as const, cost, limit: 1e12 });
 const demandOf = (...args: Parameters<typeof estimate>) => {
   const result = estimate(...args);
   assert.equal(result.kind, "demand");
@@ -180,7 +180,7 @@ test("an average begins with the first cost, follows later ones, and exists for 
   assert.equal(averageOf(averages, "team/large"), 150);
   for (let n = 0; n < 10_000; n += 1) observeCost(averages, `team/${n}`, 1);
   assert.equal(averageOf(averages, "team/large"), undefined);
-  assert.equal(averages.of.size, 10_000);
+  assert.equal(averages.byKey.size, 10_000);
 });
 
 test("a budget of the document is compiled with its window and its price", () => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  answered,
-  giveAllBack,
-  isAsking,
-  lost,
+  applyReportAnswer,
+  chargeRunning,
+  giveUpReport,
+  hasUrgentReport,
   type Report,
   release,
   restart,
+  returnAll,
   settle,
-  spend,
   takeReport,
   tick,
 } from "../../../../src/server/core/budgets/index.ts";
@@ -50,7 +50,7 @@ test("nothing is sent before the process has its start number, or while nothing 
   assert.equal(takeReport(node.ledger, node.now), undefined);
   restart(node.ledger, 0, node.now);
   node.take(5);
-  assert.equal(isAsking(node.ledger), false);
+  assert.equal(hasUrgentReport(node.ledger), false);
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
@@ -64,7 +64,7 @@ test("a report is limited in rows and characters, and the rest follows", () => {
       const report = reportOf(node);
       assert.ok(JSON.stringify(report.rows).length <= 65_536 && report.rows.length <= 500);
       for (const { b } of report.rows) names.add(b);
-      answered(node.ledger, report, node.cluster.answer(report), node.now);
+      applyReportAnswer(node.ledger, report, node.cluster.answer(report), node.now);
     }
     assert.equal(names.size, 600);
   }
@@ -74,14 +74,14 @@ test("a report applied twice, or late, counts once", () => {
   const node = alone();
   const call = node.take(100);
   node.exchange();
-  spend(node.ledger, call, 30, node.now);
+  chargeRunning(node.ledger, call, 30, node.now);
   node.pass(600);
   const early = reportOf(node);
-  answered(node.ledger, early, node.cluster.answer(early), node.now);
+  applyReportAnswer(node.ledger, early, node.cluster.answer(early), node.now);
   settle(node.ledger, call, 80, node.now);
   node.pass(600);
   const later = reportOf(node);
-  answered(node.ledger, later, node.cluster.answer(later), node.now);
+  applyReportAnswer(node.ledger, later, node.cluster.answer(later), node.now);
   node.cluster.answer(early);
   node.cluster.answer(later);
   assert.equal(node.usage()?.spent, 80);
@@ -92,11 +92,11 @@ test("an answer delivered twice or to another incarnation changes nothing", () =
   const call = node.take(100);
   const report = reportOf(node);
   const answer = node.cluster.answer(report);
-  answered(node.ledger, report, answer, node.now);
-  answered(node.ledger, report, answer, node.now);
+  applyReportAnswer(node.ledger, report, answer, node.now);
+  applyReportAnswer(node.ledger, report, answer, node.now);
   assert.deepEqual([call.state, node.share()?.granted], ["held", 100]);
   node.restart();
-  answered(node.ledger, report, answer, node.now);
+  applyReportAnswer(node.ledger, report, answer, node.now);
   assert.equal(node.share(), null);
 });
 
@@ -105,8 +105,8 @@ test("a grant whose answer was lost is known from the next answer", () => {
   const call = node.take(100);
   const report = reportOf(node);
   node.cluster.answer(report);
-  lost(node.ledger, report, node.now);
-  assert.equal(isAsking(node.ledger), true);
+  giveUpReport(node.ledger, report, node.now);
+  assert.equal(hasUrgentReport(node.ledger), true);
   node.exchange();
   assert.equal(call.state, "held");
   assert.equal(node.share()?.granted, 200);
@@ -123,8 +123,8 @@ test("an answer after its report was given up is still used", () => {
   const node = alone();
   const call = node.take(100);
   const report = reportOf(node);
-  lost(node.ledger, report, node.now);
-  answered(node.ledger, report, node.cluster.answer(report), node.now);
+  giveUpReport(node.ledger, report, node.now);
+  applyReportAnswer(node.ledger, report, node.cluster.answer(report), node.now);
   assert.equal(call.state, "held");
 });
 
@@ -132,14 +132,14 @@ test("a bucket is in one report at a time", () => {
   const node = alone();
   const call = node.take(100);
   const report = reportOf(node);
-  answered(node.ledger, report, node.cluster.answer(report), node.now);
-  spend(node.ledger, call, 10, node.now);
+  applyReportAnswer(node.ledger, report, node.cluster.answer(report), node.now);
+  chargeRunning(node.ledger, call, 10, node.now);
   node.pass(600);
   const first = reportOf(node);
-  spend(node.ledger, call, 90, node.now);
+  chargeRunning(node.ledger, call, 90, node.now);
   node.pass(600);
   assert.equal(takeReport(node.ledger, node.now), undefined);
-  answered(node.ledger, first, node.cluster.answer(first), node.now);
+  applyReportAnswer(node.ledger, first, node.cluster.answer(first), node.now);
   assert.deepEqual(
     reportOf(node).rows.map(({ spent }) => spent),
     [90],
@@ -164,7 +164,7 @@ test("while one report is unanswered, a bounded number of others is sent", () =>
     reportOf(node);
   }
   node.take(5, "b/more");
-  assert.equal(isAsking(node.ledger), false);
+  assert.equal(hasUrgentReport(node.ledger), false);
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
@@ -180,7 +180,7 @@ test("units unused for five seconds are returned, not used meanwhile, and counte
     node.pass(50);
     // The report is lost each time.
     const report = takeReport(node.ledger, node.now);
-    if (report !== undefined) lost(node.ledger, report, node.now);
+    if (report !== undefined) giveUpReport(node.ledger, report, node.now);
     returned.push(node.share()?.returned ?? 0);
   }
   assert.equal(returned[90], 0);
@@ -213,7 +213,7 @@ test("a restarted process begins with nothing, and the last one's grant stays ch
   settle(node.ledger, node.take(300), 0, node.now);
   const call = node.take(300);
   node.exchange();
-  spend(node.ledger, call, 20, node.now);
+  chargeRunning(node.ledger, call, 20, node.now);
   const { granted } = node.share()!;
   const next = createNode(node.cluster, "n1", limitOf(1_000));
   assert.equal(node.usage()?.used, granted);
@@ -239,7 +239,7 @@ test("a process with a new number continues: running requests use the old grant,
   const over = node.take(100);
   const gone = node.take(100);
   node.exchange();
-  spend(node.ledger, covered, 10, node.now);
+  chargeRunning(node.ledger, covered, 10, node.now);
   node.restart();
   assert.equal(node.usage()?.used, 300);
   settle(node.ledger, covered, 60, node.now);
@@ -289,7 +289,7 @@ test("a request waiting for an answer to the old number waits for one to the new
   const report = reportOf(node);
   const answer = node.cluster.answer(report);
   node.restart();
-  answered(node.ledger, report, answer, node.now);
+  applyReportAnswer(node.ledger, report, answer, node.now);
   assert.equal(call.state, "waiting");
   node.exchange();
   assert.equal(call.state, "held");
@@ -323,7 +323,7 @@ test("a stopping process returns all unreserved units and reports all spending",
   node.exchange();
   settle(node.ledger, done, 30, node.now);
   assert.ok(node.free() > 0);
-  giveAllBack(node.ledger, node.now);
+  returnAll(node.ledger, node.now);
   assert.equal(node.free(), 0);
   assert.equal(node.exchange(), 1);
   assert.deepEqual([node.usage()?.spent, node.usage()?.granted], [30, 30 + call.hard]);
@@ -351,7 +351,7 @@ test("a past window is settled without a request for units, and late reports are
     report.rows.map(({ w, spent, want }) => [w, spent, want]),
     [[first?.window, 150, 0]],
   );
-  answered(node.ledger, report, node.cluster.answer(report), node.now);
+  applyReportAnswer(node.ledger, report, node.cluster.answer(report), node.now);
   assert.equal(holdingsOf(node.cluster.state)[0]?.spent, 150);
 });
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  answered,
+  applyReportAnswer,
   bucketOf,
   createLedger,
   flatDemand,
-  isAsking,
-  lost,
+  giveUpReport,
+  hasUrgentReport,
   MAX_BUCKETS,
   refusalOf,
   release,
@@ -35,7 +35,7 @@ test("a first request waits for one answer, and later ones for none", () => {
   const node = alone();
   const first = node.take(100);
   assert.equal(first.state, "waiting");
-  assert.equal(isAsking(node.ledger), true);
+  assert.equal(hasUrgentReport(node.ledger), true);
   assert.equal(node.exchange(), 1);
   assert.equal(first.state, "held");
   assert.deepEqual(takeDecided(node.ledger), [first]);
@@ -43,7 +43,7 @@ test("a first request waits for one answer, and later ones for none", () => {
   settle(node.ledger, first, 60, node.now);
   assert.equal(node.free(), 40);
   assert.equal(node.take(40).state, "held");
-  assert.equal(isAsking(node.ledger), false);
+  assert.equal(hasUrgentReport(node.ledger), false);
 });
 
 test("of a hundred calls with room for ten, ten are admitted, on the first use of the bucket", () => {
@@ -67,7 +67,7 @@ test("of a hundred calls over three nodes with room for ten, ten are admitted in
   for (let round = 0; round < 20; round += 1) {
     const reports = nodes.map(({ ledger }) => takeReport(ledger, cluster.now));
     reports.forEach((report, at) => {
-      if (report !== undefined) answered(nodes[at]!.ledger, report, cluster.answer(report), cluster.now);
+      if (report !== undefined) applyReportAnswer(nodes[at]!.ledger, report, cluster.answer(report), cluster.now);
     });
   }
   assert.equal(calls.filter(({ state }) => state === "held").length, 10);
@@ -119,7 +119,7 @@ test("denials cause no report while the last answer is fresh, and one afterwards
   node.exchange();
   assert.equal(denied.state, "exhausted");
   for (let count = 0; count < 50; count += 1) assert.equal(node.take(1).state, "exhausted");
-  assert.equal(isAsking(node.ledger), false);
+  assert.equal(hasUrgentReport(node.ledger), false);
   node.pass(499);
   assert.equal(node.take(1).state, "exhausted");
   node.pass(1);
@@ -254,7 +254,7 @@ test("one request for units is outstanding per bucket, and those of several buck
     ],
   );
   node.take(10, "b/one");
-  assert.equal(isAsking(node.ledger), false);
+  assert.equal(hasUrgentReport(node.ledger), false);
   assert.equal(takeReport(node.ledger, node.now), undefined);
 });
 
@@ -267,7 +267,7 @@ test("a node with steady use requests units before it runs dry, so that no reque
     // The answer arrives ten milliseconds later.
     const report = takeReport(node.ledger, node.now);
     node.pass(10);
-    if (report !== undefined) answered(node.ledger, report, node.cluster.answer(report), node.now);
+    if (report !== undefined) applyReportAnswer(node.ledger, report, node.cluster.answer(report), node.now);
     assert.equal(call.state, "held");
     settle(node.ledger, call, 10, node.now);
   }
@@ -357,10 +357,10 @@ test("a clock behind the leader's is refused grants of a past window, and retrie
   const behind = START + MINUTE - 30;
   const call = reserve(node.ledger, node.bucket(), flatDemand(5), behind);
   const report = takeReport(node.ledger, behind)!;
-  answered(node.ledger, report, cluster.answer(report), behind);
+  applyReportAnswer(node.ledger, report, cluster.answer(report), behind);
   assert.equal(call.state, "waiting");
-  assert.equal(isAsking(node.ledger), false);
-  lost(node.ledger, report, behind);
+  assert.equal(hasUrgentReport(node.ledger), false);
+  giveUpReport(node.ledger, report, behind);
   assert.equal(call.state, "waiting");
 });
 
@@ -370,6 +370,6 @@ test("a clock far ahead is distinguished from a spent budget by the time of the 
   const ahead = START + 5 * MINUTE;
   const call = reserve(node.ledger, node.bucket(), flatDemand(5), ahead);
   const report = takeReport(node.ledger, ahead)!;
-  answered(node.ledger, report, cluster.answer(report), ahead, START);
+  applyReportAnswer(node.ledger, report, cluster.answer(report), ahead, START);
   assert.equal(call.state, "waiting");
 });

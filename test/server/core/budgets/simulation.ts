@@ -10,19 +10,19 @@
 import assert from "node:assert/strict";
 import {
   abort,
-  answered,
+  applyReportAnswer,
   bucketOf,
+  chargeRunning,
   createLedger,
   freeOf,
+  giveUpReport,
   type Ledger,
-  lost,
-  nextAttempt,
   type Report,
   type Reservation,
   release,
   reserve,
   settle,
-  spend,
+  startNextAttempt,
   TICK_MS,
   takeDecided,
   takeReport,
@@ -196,16 +196,16 @@ export function simulate(plan: Plan): Outcome {
     if (request.fails && part > 0.3) {
       // Usage of a failed attempt stays charged, and the next attempt's is added.
       request.fails = false;
-      nextAttempt(member.ledger, held, now);
+      startNextAttempt(member.ledger, held, now);
     }
     if (part < 1) {
       if (below(4) === 0) {
-        spend(member.ledger, held, used, now);
-        note(request, held.before + Math.max(used, held.spent - held.before));
+        chargeRunning(member.ledger, held, used, now);
+        note(request, held.spentBefore + Math.max(used, held.spent - held.spentBefore));
       }
       return true;
     }
-    const before = held.before;
+    const before = held.spentBefore;
     if (request.end === "settle") {
       settle(member.ledger, held, actual, now);
       settle(member.ledger, held, actual, now);
@@ -245,15 +245,15 @@ export function simulate(plan: Plan): Outcome {
         assert.equal(result.code, "stale_incarnation");
         return;
       }
-      const { rows } = result.value as { readonly rows: Parameters<typeof answered>[2] };
+      const { rows } = result.value as { readonly rows: Parameters<typeof applyReportAnswer>[2] };
       if (isFaulty(plan.loss)) return;
       if (isOut(members.indexOf(member))) return;
       const logNow = cluster.state.applied.now;
-      later(() => answered(ledger, report, rows, nowOf(member), logNow));
+      later(() => applyReportAnswer(ledger, report, rows, nowOf(member), logNow));
     };
     if (!isFaulty(plan.loss)) later(arrive);
     if (isFaulty(plan.doubling)) post.push({ at: time + below(3_000), run: arrive });
-    post.push({ at: time + CARRIED_MS, run: () => lost(ledger, report, nowOf(member)) });
+    post.push({ at: time + CARRIED_MS, run: () => giveUpReport(ledger, report, nowOf(member)) });
   }
 
   function noteLeft(): void {
@@ -323,7 +323,7 @@ export function simulate(plan: Plan): Outcome {
   // The faults end, together with everything in flight.
   isCalm = true;
   while (time < plan.lengthMs + 4_500) step(false);
-  const isBusy = (): boolean => members.some(({ ledger }, at) => !diedAt.has(at) && ledger.underWay.size > 0);
+  const isBusy = (): boolean => members.some(({ ledger }, at) => !diedAt.has(at) && ledger.pendingReports.size > 0);
   for (let count = 0; isBusy(); count += 1) {
     assert.ok(count < 200, "a report has no outcome");
     step(false);
@@ -348,7 +348,7 @@ function assertSettled(
 ): void {
   for (const { ledger, requests } of members) {
     assert.equal(requests.length, 0);
-    assert.equal(ledger.waiting.size + ledger.underWay.size, 0);
+    assert.equal(ledger.waiting.size + ledger.pendingReports.size, 0);
     for (const share of ledger.buckets.get(BUCKET)?.shares.values() ?? []) {
       assert.deepEqual([share.reserved, share.open, share.queue.length], [0, 0, 0]);
       const row = holdingsOf(cluster.state).find(({ node, window }) => node === ledger.node && window === share.window);

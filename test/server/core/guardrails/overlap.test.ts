@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DetectorFindings, GuardrailRule } from "../../../../src/server/core/guardrails/index.ts";
-import { judgedBeside } from "../../../../src/server/core/guardrails/index.ts";
+import { addedJudgement } from "../../../../src/server/core/guardrails/index.ts";
 import { by, detector, facts, finding, occasion, policyOf, rule, segment } from "./policy/cases.ts";
 
 const TEXT = "Ada's card is 4111111111111111";
@@ -24,7 +24,7 @@ function judged({ rules, now = by("now", [CARD]), late = by("late", [NAME]), onR
   const segments = [segment(TEXT)];
   const before = policy.judge({ segments, found: [now], pending: LATE }, occasion());
   const all = policy.judge({ segments, found: [now, late] }, occasion());
-  return { before, after: judgedBeside(before, all, { detectors: LATE, onRedact }) };
+  return { before, after: addedJudgement(before, all, { detectors: LATE, onRedact }) };
 }
 
 const decided = (judgement: ReturnType<typeof judged>["after"]) =>

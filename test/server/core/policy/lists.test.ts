@@ -102,6 +102,6 @@ for (const { what, deployment, profile = [], lists, reaches } of CASES) {
       access_rules: rulesOf(deployment),
       profiles: [{ name: "p", access_rules: rulesOf(profile) }],
     }).of("p");
-    assert.deepEqual({ lists: access.lists(CALL), reaches: access.reaches(CALL) }, { lists, reaches });
+    assert.deepEqual({ lists: access.mayListTool(CALL), reaches: access.mayReachServer(CALL) }, { lists, reaches });
   });
 }

@@ -8,7 +8,7 @@ import { createGuardrailMetrics } from "../../../../src/server/core/guardrails/i
 import type { EffectiveProfile } from "../../../../src/server/dataplane/governance/effective-profile.ts";
 import { settleAnswer, settleInspection } from "../../../../src/server/dataplane/governance/guardrails.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
-import type { Guarded } from "../../../../src/server/snapshot/index.ts";
+import type { GuardResult } from "../../../../src/server/snapshot/index.ts";
 
 const REQUEST = { requestId: "r1", hop: "llm", route: "chat_completions", to: "sim", model: "m" } as const;
 const STANDING = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as EffectiveProfile;
@@ -31,7 +31,7 @@ const FAULT: RuleFault = {
   detail: "no such key",
 };
 
-function settled(judgement: Judgement | undefined, failures: Guarded["failures"] = [], isFull = false) {
+function settled(judgement: Judgement | undefined, failures: GuardResult["failures"] = [], isFull = false) {
   const records: DecisionRecord[] = [];
   const warned: string[] = [];
   const log = { ...nullLog, warn: (message: string) => void warned.push(message) };
@@ -43,19 +43,19 @@ function settled(judgement: Judgement | undefined, failures: Guarded["failures"]
     recordFailedAuthentication() {},
   };
   const metrics = createGuardrailMetrics(createInstruments(), log, () => performance.now());
-  const guarded: Guarded = { found: { ...FOUND, failures }, judgement, failures };
+  const guarded: GuardResult = { found: { ...FOUND, failures }, judgement, failures };
   const outcome = settleInspection(guarded, REQUEST, STANDING, { trail, metrics, log });
   return { ...outcome, records, warned };
 }
 
 test("an allow without a rule leaves nothing behind", () => {
-  const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING });
+  const { error, decisionsHeader: acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING });
   assert.deepEqual([error, acted, records], [undefined, "", []]);
 });
 
 test("acting rules are listed in the header, whatever their names, and recorded with their counts", () => {
   const decisions = [decision("mask cards, all=✓", "redact"), decision("note", "annotate")];
-  const { error, acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING, decisions });
+  const { error, decisionsHeader: acted, records } = settled({ outcome: "allow", rewrites: [], ...NOTHING, decisions });
   assert.equal(error, undefined);
   assert.equal(acted, "mask%20cards%2C%20all%3D%E2%9C%93=redact, note=annotate");
   const [record] = records;

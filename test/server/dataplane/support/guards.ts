@@ -6,7 +6,7 @@ import {
   createRewriting,
   type Detector,
   type GuardrailMetrics,
-  type Occasion,
+  type InspectionContext,
 } from "../../../../src/server/core/guardrails/index.ts";
 import { compilePolicy } from "../../../../src/server/core/guardrails/policy/index.ts";
 import { compileEnsemble, createPiiDetector } from "../../../../src/server/detectors/index.ts";
@@ -37,14 +37,14 @@ export function guardOf(guardrails: object, own: Readonly<Record<string, Detecto
     kinds: [...kinds],
     mode,
     schedule,
-    gives: undefined,
+    findingTypes: undefined,
     hasHorizon: detector.horizon !== undefined,
   }));
   const { of } = compilePolicy(config, { detectors, profiles: [] });
   return createGuard(ensemble, of(undefined), config);
 }
 
-export const occasion = (): Occasion => ({
+export const occasion = (): InspectionContext => ({
   variables: {
     key: { name: "", metadata: {} },
     agent: { name: "", issuer: "", subject: "" },
@@ -73,10 +73,10 @@ export function countedMetrics(): { readonly metrics: GuardrailMetrics; readonly
     counted,
     metrics: {
       ...metrics,
-      unproven: (detector) => count(`unproven ${detector}`),
-      oversize: () => count("oversize"),
+      countUnproven: (detector) => count(`unproven ${detector}`),
+      countOversize: () => count("oversize"),
       uninspected: (what) => count(`uninspected ${what}`),
-      held: (bytes) => count(`held ${bytes > 0}`),
+      observeHeldBytes: (bytes) => count(`held ${bytes > 0}`),
     },
   };
 }

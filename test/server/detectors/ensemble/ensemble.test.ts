@@ -4,12 +4,12 @@ import { guardrails } from "../../../../src/server/core/config/deployment/guardr
 import type { DetectorConfig, Guardrails } from "../../../../src/server/core/config/index.ts";
 import { readDocument } from "../../../../src/server/core/config/index.ts";
 import {
+  type DetectionResult,
   type Detector,
   DetectorError,
+  type DetectorInput,
   type Finding,
-  type Found,
-  MOST_FINDINGS,
-  type Scanned,
+  MAX_MESSAGE_FINDINGS,
   type Segment,
 } from "../../../../src/server/core/guardrails/index.ts";
 import { compileEnsemble, type Ensemble } from "../../../../src/server/detectors/index.ts";
@@ -19,7 +19,7 @@ class Digits implements Detector {
   readonly type = "pii";
   readonly readsContext: Detector["readsContext"];
   readonly horizon = undefined;
-  readonly read: Scanned[] = [];
+  readonly read: DetectorInput[] = [];
   readonly name: string;
   readonly fingerprint: string;
   /** `undefined` answers synchronously. */
@@ -32,7 +32,7 @@ class Digits implements Detector {
     this.readsContext = readsContext;
   }
 
-  detect(texts: readonly Scanned[]) {
+  detect(texts: readonly DetectorInput[]) {
     this.read.push(...texts);
     if (this.failure !== undefined) throw this.failure;
     const found = texts.map(findDigits);
@@ -40,7 +40,7 @@ class Digits implements Detector {
   }
 }
 
-function findDigits({ segment: { text }, windows }: Scanned): readonly Finding[] {
+function findDigits({ segment: { text }, windows }: DetectorInput): readonly Finding[] {
   return [...text.matchAll(/\d+/g)]
     .map(({ 0: value, index: start }) => ({ ...finding(start, start + value.length), score: value.length / 10 }))
     .filter(({ start, end }) => windows === undefined || windows.some((it) => it.start <= start && end <= it.end));
@@ -97,14 +97,14 @@ function ensembleOf(detectors: readonly object[], others: object = {}, context: 
 
 const PII = { type: "pii", prefilter: "pure" };
 
-const places = (found: Found): unknown =>
+const places = (found: DetectionResult): unknown =>
   found.byDetector.map(({ detector, findings }) => [
     detector,
     findings.map((all) => all.map(({ start, end }) => [start, end])),
   ]);
 
 /** Drops the texts for the log. */
-const failuresOf = ({ failures }: Found): unknown =>
+const failuresOf = ({ failures }: DetectionResult): unknown =>
   failures.map(({ detector, kind, isFatal }) => ({ detector, kind, isFatal }));
 
 describe("detector ensemble", () => {
@@ -135,7 +135,7 @@ describe("detector ensemble", () => {
     const turns = [segment("12"), segment("12345")];
     ensemble.run(turns, { signal });
     const found = ensemble.run([...turns, segment("6")], { signal });
-    assert.deepEqual(places(found as Found), [["pii", [[], [[0, 5]], []]]]);
+    assert.deepEqual(places(found as DetectionResult), [["pii", [[], [[0, 5]], []]]]);
     assert.deepEqual(
       of("pii").read.map((it) => it.segment.text),
       ["12", "12345", "6"],
@@ -214,32 +214,32 @@ describe("detector ensemble", () => {
         { ...PII, name: "sound" },
       ]);
       of("pii").failure = failure;
-      const found = ensemble.run([segment("12")], { signal }) as Found;
+      const found = ensemble.run([segment("12")], { signal }) as DetectionResult;
       assert.deepEqual(failuresOf(found), [{ detector: "pii", kind, isFatal }]);
       assert.deepEqual(places(found), [["sound", [[[0, 2]]]]]);
     }
   });
 
   it("refuses a text with more findings than the policy limit, whatever `on_error` says", () => {
-    const many = [segment("1 ".repeat(MOST_FINDINGS / 2)), segment("2 ".repeat(MOST_FINDINGS / 2)), segment("none")];
+    const many = ["1 ", "2 ", "- "].map((text) => segment(text.repeat(MAX_MESSAGE_FINDINGS / 2)));
     for (const [mode, isFatal] of [
       ["inline", true],
       ["shadow", false],
     ] as const) {
       const { ensemble } = ensembleOf([{ ...PII, on_error: "fail_open", mode }]);
-      assert.deepEqual((ensemble.run(many, { signal }) as Found).failures, []);
-      const beyond = ensemble.run([...many, segment("3")], { signal }) as Found;
+      assert.deepEqual((ensemble.run(many, { signal }) as DetectionResult).failures, []);
+      const beyond = ensemble.run([...many, segment("3")], { signal }) as DetectionResult;
       assert.deepEqual(failuresOf(beyond), [{ detector: "pii", kind: "excess", isFatal }]);
       assert.deepEqual(beyond.byDetector, []);
     }
   });
 
   it("does not count findings below `score_threshold`, unless another detector may raise them", () => {
-    const many = [segment("1 ".repeat(MOST_FINDINGS + 1))];
+    const many = [segment("1 ".repeat(MAX_MESSAGE_FINDINGS + 1))];
     const weak = ensembleOf([PII], { score_threshold: 0.4, agreement_boost: 0.2 }).ensemble;
-    assert.deepEqual((weak.run(many, { signal }) as Found).failures, []);
+    assert.deepEqual((weak.run(many, { signal }) as DetectionResult).failures, []);
     const raised = ensembleOf([PII], { score_threshold: 0.4, agreement_boost: 0.35 }).ensemble;
-    assert.equal((raised.run(many, { signal }) as Found).failures[0]?.kind, "excess");
+    assert.equal((raised.run(many, { signal }) as DetectionResult).failures[0]?.kind, "excess");
   });
 
   it("caches the newest of more texts than `cache_entries`, and evicts nothing for the rest", () => {
@@ -258,7 +258,7 @@ describe("detector ensemble", () => {
   it("never refuses because of a shadow detector", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, on_error: "fail_closed", mode: "shadow" }]);
     of("pii").failure = new DetectorError("overloaded", "full");
-    const found = ensemble.run([segment("12")], { signal }) as Found;
+    const found = ensemble.run([segment("12")], { signal }) as DetectionResult;
     assert.deepEqual(failuresOf(found), [{ detector: "pii", kind: "overloaded", isFatal: false }]);
   });
 
@@ -294,7 +294,7 @@ describe("detector ensemble", () => {
   it("narrows a finding to its confirmed part", () => {
     const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second", role: "confirm", narrow_spans: true }]);
     of("second").detect = (texts) => texts.map(() => [finding(3, 5)]);
-    const found = ensemble.run([segment("a 1234567 b 89")], { signal }) as Found;
+    const found = ensemble.run([segment("a 1234567 b 89")], { signal }) as DetectionResult;
     assert.deepEqual(places(found), [
       [
         "pii",
@@ -325,12 +325,12 @@ describe("detector ensemble", () => {
       { ...PII, name: "later", schedule: "async" },
     ]);
     const segments = [segment("12")];
-    const first = (await ensemble.run(segments, { signal, schedule: "sync" })) as Found;
+    const first = (await ensemble.run(segments, { signal, schedule: "sync" })) as DetectionResult;
     assert.deepEqual(places(first), [
       ["pii", [[[0, 2]]]],
       ["later", [[]]],
     ]);
-    const both = (await ensemble.run(segments, { signal, schedule: "overlap", earlier: first })) as Found;
+    const both = (await ensemble.run(segments, { signal, schedule: "overlap", earlier: first })) as DetectionResult;
     assert.deepEqual(places(both), [
       ["pii", [[[0, 2]]]],
       ["beside", [[[0, 2]]]],
@@ -341,7 +341,7 @@ describe("detector ensemble", () => {
     ensemble.runLater(segments, first, undefined);
     await promise;
     await new Promise((done) => setImmediate(done));
-    const next = (await ensemble.run(segments, { signal, schedule: "sync" })) as Found;
+    const next = (await ensemble.run(segments, { signal, schedule: "sync" })) as DetectionResult;
     assert.deepEqual(places(next), [
       ["pii", [[[0, 2]]]],
       ["later", [[[0, 2]]]],
@@ -352,7 +352,7 @@ describe("detector ensemble", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, schedule: "async" }], { async: { max_in_flight: 1 } });
     const { promise, resolve } = deferred();
     of("pii").wait = async () => resolve();
-    const nothing: Found = { byDetector: [], failures: [] };
+    const nothing: DetectionResult = { byDetector: [], failures: [] };
     ensemble.runLater([segment("12")], nothing, undefined);
     ensemble.runLater([segment("34")], nothing, undefined);
     await promise;
@@ -365,7 +365,7 @@ describe("detector ensemble", () => {
 
   it("calls only the detectors in force", () => {
     const { ensemble, of } = ensembleOf([PII, { ...PII, name: "second" }]);
-    const found = ensemble.run([segment("12")], { signal, names: new Set(["second"]) }) as Found;
+    const found = ensemble.run([segment("12")], { signal, names: new Set(["second"]) }) as DetectionResult;
     assert.deepEqual(places(found), [["second", [[[0, 2]]]]]);
     assert.equal(of("pii").read.length, 0);
   });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import type { Detection, Detector, Scanned, Segment } from "../../../../src/server/core/guardrails/index.ts";
+import type { Detection, Detector, DetectorInput, Segment } from "../../../../src/server/core/guardrails/index.ts";
 import { NO_METRICS } from "../../../../src/server/detectors/ensemble/metrics.ts";
 import { run } from "../../../../src/server/detectors/ensemble/run.ts";
 import { createScanCache } from "../../../../src/server/detectors/ensemble/scan-cache.ts";
 import type { Member } from "../../../../src/server/detectors/ensemble/types.ts";
 
-const nothingIn = (texts: readonly Scanned[]): Detection => texts.map(() => []);
+const nothingIn = (texts: readonly DetectorInput[]): Detection => texts.map(() => []);
 
 const user = (text: string): Segment => ({ kind: "user", text, ref: "", turn: 0, isReadOnly: false });
 
@@ -34,8 +34,8 @@ it("a signal is created only if a detector answers asynchronously", async () => 
       later.push(...texts.map(({ segment }) => segment.text));
       return nothingIn(texts);
     },
-    detectHere: nothingIn,
-    unitsAtOnce: 5,
+    detectSync: nothingIn,
+    maxSyncUnits: 5,
   });
   const remembering = { cache: createScanCache(), entries: 9, flights: new Map(), metrics: NO_METRICS, now: () => 0 };
   let asked = 0;

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { guardrails } from "../../../../src/server/core/config/deployment/guardrails/index.ts";
 import { readDocument } from "../../../../src/server/core/config/index.ts";
 import {
+  type DetectionResult,
   type Detector,
   DetectorError,
   type Finding,
-  type Found,
-  MOST_FINDINGS,
+  MAX_MESSAGE_FINDINGS,
   type Segment,
 } from "../../../../src/server/core/guardrails/index.ts";
 import type { EnsembleMetrics } from "../../../../src/server/detectors/ensemble/metrics.ts";
@@ -31,7 +31,7 @@ const at = (start: number, end: number, score: number): Finding => ({
 function detection(name: string, text: string): readonly Finding[] {
   if (text.includes("overload")) throw new DetectorError("overloaded", "full");
   if (text.includes(`fail ${name}`)) throw new Error("unexpected");
-  if (text.includes("many")) return Array.from({ length: MOST_FINDINGS + 1 }, () => at(0, 1, 1));
+  if (text.includes("many")) return Array.from({ length: MAX_MESSAGE_FINDINGS + 1 }, () => at(0, 1, 1));
   return [...text.matchAll(/\d+/g)].map(({ 0: value, index }) => at(index, index + value.length, value.length / 10));
 }
 
@@ -43,7 +43,7 @@ const detectorOf = (name: string, isDirect: boolean): Detector => ({
   horizon: undefined,
   detect: (texts) => texts.map(({ segment }) => detection(name, segment.text)),
   ...(isDirect && {
-    detectHere: (texts: Parameters<Detector["detect"]>[0]) =>
+    detectSync: (texts: Parameters<Detector["detect"]>[0]) =>
       texts[0]?.segment.text === "miscounted" ? [] : texts.map(({ segment }) => detection(name, segment.text)),
   }),
 });
@@ -119,7 +119,7 @@ test("only named detectors read a stretch, and none reads one that no request wa
   const { metrics } = counting();
   const read = ensembleOf(SETS[1] ?? [], true, metrics).stretchReader(new Set(["b"]));
   const segment: Segment = { kind: "output", text: "12", ref: "", turn: 0, isReadOnly: false };
-  const found = read(segment, new AbortController().signal, undefined) as Found;
+  const found = read(segment, new AbortController().signal, undefined) as DetectionResult;
   assert.deepEqual(
     found.byDetector.map(({ detector }) => detector),
     ["b"],

@@ -54,7 +54,7 @@ const [{ detector }] = ENGINES;
 
 function findings(text: string, by = detector) {
   const segment = { kind: "user", text, ref: "", turn: 0, isReadOnly: false } as const;
-  return by.detectHere!([{ segment, windows: undefined }]);
+  return by.detectSync!([{ segment, windows: undefined }]);
 }
 
 const found = (text: string, by = detector) =>
@@ -241,8 +241,8 @@ test("a value streamed in any pieces, with an invisible character or a mark betw
               reaches,
               scan: (piece) => [{ detector: "pii", mode: "inline", findings: findings(piece) }] as never,
               judge,
-              unproven() {},
-              oversize() {},
+              onUnproven() {},
+              onOversize() {},
             },
           );
           const pieces = [

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { createView } from "../../../../src/server/cluster/state-view.ts";
 import {
-  answered,
+  applyReportAnswer,
   type BudgetRule,
   bucketName,
   bucketOf,
@@ -112,7 +112,7 @@ export function createGovernedCluster(ids: readonly string[]): GovernedCluster {
           for (let report = takeReport(ledger, at.now); report !== undefined; report = takeReport(ledger, at.now)) {
             const { node, inc, rows } = report;
             const value = run(commands.usageReport({ node, inc, rows })) as { rows: readonly ReportAnswer[] };
-            answered(ledger, report, value.rows, at.now);
+            applyReportAnswer(ledger, report, value.rows, at.now);
           }
         },
         restart: () => restart(ledger, start(), at.now),

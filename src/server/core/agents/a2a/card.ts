@@ -29,9 +29,9 @@ const MAX_EXTENSIONS = 100;
 const BEARER = "bearer";
 const ISSUER = "openid";
 
-/** Builds the published card from `own`, the agent's parsed card. */
-export function projectCard(own: unknown, terms: CardTerms): CardReading {
-  const card = objectIn(own);
+/** Builds the published card from `agentCard`, the agent's parsed card. */
+export function buildPublishedCard(agentCard: unknown, terms: CardTerms): CardReading {
+  const card = objectIn(agentCard);
   if (card === undefined) return problem("it is not an object");
   const interfaces = listIn(card["supportedInterfaces"]).map(objectIn);
   const supported = interfaces.find(
@@ -50,12 +50,12 @@ export function projectCard(own: unknown, terms: CardTerms): CardReading {
   if (skills.length > MAX_SKILLS) return problem(`it has more than ${MAX_SKILLS} skills`);
   if (skills.includes(undefined)) return problem("a skill has no `id`, `name` or `description`");
   const { streaming, extensions } = objectIn(card["capabilities"]) ?? {};
-  const projected = filled({
+  const projected = withoutEmptyMembers({
     name: card["name"],
     description: card["description"],
     version: card["version"],
     supportedInterfaces: [
-      filled({
+      withoutEmptyMembers({
         url: terms.url,
         protocolBinding: "JSONRPC",
         protocolVersion: "1.0",
@@ -65,7 +65,7 @@ export function projectCard(own: unknown, terms: CardTerms): CardReading {
     provider: providerOf(card["provider"]),
     documentationUrl: textIn(card["documentationUrl"]),
     iconUrl: textIn(card["iconUrl"]),
-    capabilities: filled({
+    capabilities: withoutEmptyMembers({
       streaming: streaming === true,
       pushNotifications: false,
       extendedAgentCard: terms.hasExtendedCard,
@@ -95,7 +95,7 @@ function security({ needsBearer, openIdConnectUrl }: CardTerms): Values {
  */
 export function cardPayloads(card: Values): readonly string[] {
   const published = canonicalText(card);
-  const dropped = canonicalText(withoutEmpty(card));
+  const dropped = canonicalText(withoutEmptyValues(card));
   return published === dropped ? [published] : [published, dropped];
 }
 
@@ -105,15 +105,15 @@ function canonicalText(card: unknown): string {
   return text;
 }
 
-function withoutEmpty(value: unknown): unknown {
+function withoutEmptyValues(value: unknown): unknown {
   if (Array.isArray(value)) {
-    const items = value.map(withoutEmpty).filter((item) => item !== undefined);
+    const items = value.map(withoutEmptyValues).filter((item) => item !== undefined);
     return items.length === 0 ? undefined : items;
   }
   const object = objectIn(value);
   if (object === undefined) return value === "" || value === null ? undefined : value;
   const kept = Object.entries(object)
-    .map(([name, member]) => [name, withoutEmpty(member)] as const)
+    .map(([name, member]) => [name, withoutEmptyValues(member)] as const)
     .filter(([, member]) => member !== undefined);
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
@@ -122,7 +122,7 @@ function skillOf(value: unknown): Values | undefined {
   const skill = objectIn(value);
   const [id, name, description] = [textIn(skill?.["id"]), textIn(skill?.["name"]), textIn(skill?.["description"])];
   if (skill === undefined || id === undefined || name === undefined || description === undefined) return undefined;
-  return filled({
+  return withoutEmptyMembers({
     id,
     name,
     description,
@@ -137,21 +137,23 @@ function extensionOf(value: unknown): Values | undefined {
   const extension = objectIn(value);
   const uri = textIn(extension?.["uri"]);
   if (extension === undefined || uri === undefined) return undefined;
-  return filled({
+  return withoutEmptyMembers({
     uri,
     description: textIn(extension["description"]),
     required: extension["required"] === true ? true : undefined,
-    params: withoutEmpty(objectIn(extension["params"])),
+    params: withoutEmptyValues(objectIn(extension["params"])),
   });
 }
 
 function providerOf(value: unknown): Values | undefined {
   const provider = objectIn(value);
-  return provider && filled({ url: textIn(provider["url"]), organization: textIn(provider["organization"]) });
+  return (
+    provider && withoutEmptyMembers({ url: textIn(provider["url"]), organization: textIn(provider["organization"]) })
+  );
 }
 
 /** Removes members that are undefined or empty. */
-function filled(values: Values): Values {
+function withoutEmptyMembers(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).filter(
       ([, value]) =>

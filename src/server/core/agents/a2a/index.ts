@@ -1,6 +1,6 @@
 export { type A2aFaultKind, a2aFault } from "./a2a-faults.ts";
-export { a2aAnswerTexts, a2aRequestTexts, isOldAnswer, readA2aParams } from "./a2a-texts.ts";
-export { type CardReading, type CardTerms, cardPayloads, projectCard } from "./card.ts";
+export { a2aAnswerTexts, a2aRequestTexts, isLegacyAnswer, readA2aParams } from "./a2a-texts.ts";
+export { buildPublishedCard, type CardReading, type CardTerms, cardPayloads } from "./card.ts";
 export { type OwnCardReading, readOwnCard } from "./own-card.ts";
 export { asksForPush } from "./push.ts";
 export {
@@ -9,7 +9,7 @@ export {
   type A2aPart,
   type A2aReading,
   type A2aRequest,
-  doubtInMessage,
+  ambiguityInMessage,
   isA2aMethod,
   readA2aRequest,
 } from "./read-a2a-request.ts";

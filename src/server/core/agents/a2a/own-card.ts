@@ -4,14 +4,14 @@
  */
 
 export type OwnCardReading =
-  | { readonly kind: "read"; readonly own: unknown }
+  | { readonly kind: "read"; readonly card: unknown }
   /** `problem` does not quote the card. */
   | { readonly kind: "refused"; readonly problem: string };
 
 const MAX_DEPTH = 64;
 const WITHHELD = "[withheld]";
 
-class Unusable extends Error {}
+class UnusableCard extends Error {}
 
 /**
  * Parses an agent's own card. A string that is an address of the agent is removed; in other strings the agent's host is
@@ -27,39 +27,39 @@ export function readOwnCard(text: string, addresses: readonly string[], publicUr
   } catch {
     return { kind: "refused", problem: "it is not JSON" };
   }
-  const hidden = hostsIn([...addresses, ...interfacesOf(parsed)], publicUrl);
+  const hidden = hostPattern([...addresses, ...interfacesOf(parsed)], publicUrl);
   try {
-    return { kind: "read", own: fit(parsed, hidden, 0) };
+    return { kind: "read", card: sanitize(parsed, hidden, 0) };
   } catch (error) {
-    if (error instanceof Unusable) return { kind: "refused", problem: error.message };
+    if (error instanceof UnusableCard) return { kind: "refused", problem: error.message };
     throw error;
   }
 }
 
-function fit(value: unknown, hidden: RegExp | undefined, depth: number): unknown {
-  if (depth > MAX_DEPTH) throw new Unusable(`it is nested deeper than ${MAX_DEPTH}`);
-  if (typeof value === "string") return fitText(value, hidden);
+function sanitize(value: unknown, hidden: RegExp | undefined, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new UnusableCard(`it is nested deeper than ${MAX_DEPTH}`);
+  if (typeof value === "string") return sanitizeText(value, hidden);
   if (typeof value === "number" && !Number.isFinite(value))
-    throw new Unusable("it contains a number that is too large");
+    throw new UnusableCard("it contains a number that is too large");
   if (Array.isArray(value)) {
-    return value.map((item) => fit(item, hidden, depth + 1)).filter((item) => item !== undefined);
+    return value.map((item) => sanitize(item, hidden, depth + 1)).filter((item) => item !== undefined);
   }
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) => {
       // The member `url` is kept because only it identifies a card of an old revision.
       const isOldAddress = depth === 0 && name === "url";
-      const key = fitText(name, hidden);
-      const kept = fit(member, isOldAddress ? undefined : hidden, depth + 1);
+      const key = sanitizeText(name, hidden);
+      const kept = sanitize(member, isOldAddress ? undefined : hidden, depth + 1);
       return key === undefined || kept === undefined ? [] : [[key, kept] as const];
     }),
   );
 }
 
-function fitText(text: string, hidden: RegExp | undefined): string | undefined {
-  const sound = text.toWellFormed();
-  if (hidden === undefined || sound.search(hidden) < 0) return sound;
-  return /^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(sound.trim()) ? undefined : sound.replace(hidden, WITHHELD);
+function sanitizeText(text: string, hidden: RegExp | undefined): string | undefined {
+  const wellFormed = text.toWellFormed();
+  if (hidden === undefined || wellFormed.search(hidden) < 0) return wellFormed;
+  return /^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(wellFormed.trim()) ? undefined : wellFormed.replace(hidden, WITHHELD);
 }
 
 function interfacesOf(card: unknown): readonly string[] {
@@ -68,20 +68,20 @@ function interfacesOf(card: unknown): readonly string[] {
   const named = Array.isArray(interfaces)
     ? interfaces.map((one: unknown) => (one as { url?: unknown } | null)?.url)
     : [];
-  return [...named, url].filter((one): one is string => typeof one === "string").slice(0, MAX_NAMED);
+  return [...named, url].filter((one): one is string => typeof one === "string").slice(0, MAX_ADDRESSES);
 }
 
-const MAX_NAMED = 32;
+const MAX_ADDRESSES = 32;
 
-function hostsIn(addresses: readonly string[], publicUrl: string): RegExp | undefined {
-  const home = new URL(publicUrl);
+function hostPattern(addresses: readonly string[], publicUrl: string): RegExp | undefined {
+  const publicAddress = new URL(publicUrl);
   const forms = addresses.flatMap((address) => {
     if (!URL.canParse(address)) return [];
     const { host, hostname, port } = new URL(address);
-    if (hostname === "" || host === home.host) return [];
+    if (hostname === "" || host === publicAddress.host) return [];
     const name = escaped(hostname);
     const own = `(?<![\\w.-])${name}`;
-    if (hostname === home.hostname) return port === "" ? [] : [`${own}:${port}(?!\\d)`];
+    if (hostname === publicAddress.hostname) return port === "" ? [] : [`${own}:${port}(?!\\d)`];
     // A host name of one label can also be an ordinary word, so it is replaced only after `//` or before a port.
     if (!/[.:]/.test(hostname))
       return [`//${name}(?::\\d+)?(?![\\w.-])`, ...(port === "" ? [] : [`${own}:${port}(?!\\d)`])];

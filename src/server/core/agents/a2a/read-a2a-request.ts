@@ -4,15 +4,22 @@
  * a2a reference, 2 to 5 and 7; A2A specification, 3.6 and 9.
  */
 import { applySplices, isNullOrAbsent, type JsonNode, mayBeReadAs, memberOf, stringIn } from "../../dialects/index.ts";
-import { aliasIn, type Envelope, INVALID_PARAMS, isJsonType, METHOD_NOT_FOUND, readEnvelope } from "../rpc-envelope.ts";
+import {
+  type Envelope,
+  findAlias,
+  INVALID_PARAMS,
+  isJsonType,
+  METHOD_NOT_FOUND,
+  readEnvelope,
+} from "../rpc-envelope.ts";
 import type { RpcFault } from "../types.ts";
 import { a2aFault, FAULT_STATUS } from "./a2a-faults.ts";
 
 export const A2A_VERSION = "1.0";
 
-const PARTS_OF = ["text", "raw", "url", "data"] as const;
-const PART = [...PARTS_OF, "metadata", "filename", "mediaType"] as const;
-const MESSAGE = [
+const CONTENT_MEMBERS = ["text", "raw", "url", "data"] as const;
+const PART_MEMBERS = [...CONTENT_MEMBERS, "metadata", "filename", "mediaType"] as const;
+const MESSAGE_MEMBERS = [
   "messageId",
   "role",
   "parts",
@@ -22,7 +29,7 @@ const MESSAGE = [
   "extensions",
   "referenceTaskIds",
 ] as const;
-const CONFIGURATION = [
+const CONFIGURATION_MEMBERS = [
   "acceptedOutputModes",
   "taskPushNotificationConfig",
   "historyLength",
@@ -37,16 +44,16 @@ interface Method {
   readonly context?: string;
 }
 
-const SEND: Method = { params: ["tenant", "message", "configuration", "metadata"] };
-const OF_TASK: Method = { params: ["tenant", "id", "historyLength", "metadata"], task: "id" };
-const PUSH: Method = { params: [], task: "taskId" };
+const SEND_METHOD: Method = { params: ["tenant", "message", "configuration", "metadata"] };
+const TASK_METHOD: Method = { params: ["tenant", "id", "historyLength", "metadata"], task: "id" };
+const PUSH_METHOD: Method = { params: [], task: "taskId" };
 
 const METHODS: ReadonlyMap<string, Method> = new Map([
-  ["SendMessage", SEND],
-  ["SendStreamingMessage", SEND],
-  ["GetTask", OF_TASK],
-  ["CancelTask", OF_TASK],
-  ["SubscribeToTask", OF_TASK],
+  ["SendMessage", SEND_METHOD],
+  ["SendStreamingMessage", SEND_METHOD],
+  ["GetTask", TASK_METHOD],
+  ["CancelTask", TASK_METHOD],
+  ["SubscribeToTask", TASK_METHOD],
   [
     "ListTasks",
     {
@@ -63,10 +70,10 @@ const METHODS: ReadonlyMap<string, Method> = new Map([
       context: "contextId",
     },
   ],
-  ["CreateTaskPushNotificationConfig", PUSH],
-  ["GetTaskPushNotificationConfig", PUSH],
-  ["ListTaskPushNotificationConfigs", PUSH],
-  ["DeleteTaskPushNotificationConfig", PUSH],
+  ["CreateTaskPushNotificationConfig", PUSH_METHOD],
+  ["GetTaskPushNotificationConfig", PUSH_METHOD],
+  ["ListTaskPushNotificationConfigs", PUSH_METHOD],
+  ["DeleteTaskPushNotificationConfig", PUSH_METHOD],
   ["GetExtendedAgentCard", { params: ["tenant"] }],
 ]);
 
@@ -108,11 +115,11 @@ export interface A2aArrival {
 }
 
 export function readA2aRequest(arrival: A2aArrival): A2aReading {
-  return readAs(arrival, undefined);
+  return readCanonical(arrival, undefined);
 }
 
 /** Reads a request. `translated` is the body with canonical names, if names were changed. */
-function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | undefined): A2aReading {
+function readCanonical({ headers, versions, body }: A2aArrival, translated: Buffer | undefined): A2aReading {
   const { "content-type": type = "" } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
   const reading = readEnvelope(body, "lenient");
@@ -123,10 +130,10 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
   const invalid = (message: string): A2aReading =>
     refused({ status: FAULT_STATUS, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
   const { "a2a-version": header } = headers;
-  const named = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
-  if (named.length === 0 || !named.every(isSupported)) return refused(a2aFault("version", id));
+  const requestedVersions = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
+  if (requestedVersions.length === 0 || !requestedVersions.every(isSupported)) return refused(a2aFault("version", id));
   const known = METHODS.get(method);
-  if (known === PUSH) return refused(a2aFault("push", id));
+  if (known === PUSH_METHOD) return refused(a2aFault("push", id));
   if (
     known === undefined &&
     (method.includes("/") || [...METHODS.keys()].some((one) => mayBeReadAs(method, one.toLowerCase())))
@@ -134,37 +141,38 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
     return refused({ status: FAULT_STATUS, code: METHOD_NOT_FOUND, message: "Method not found", id });
   }
   if (params !== undefined && params.kind !== "object") return invalid("not an object");
-  const canonical = known === undefined || known === SEND ? undefined : withCanonicalNames(text, params, known.params);
+  const canonical =
+    known === undefined || known === SEND_METHOD ? undefined : withCanonicalNames(text, params, known.params);
   if (canonical !== undefined) {
-    const made = Buffer.from(canonical);
-    return readAs({ headers, versions, body: made }, made);
+    const translatedBody = Buffer.from(canonical);
+    return readCanonical({ headers, versions, body: translatedBody }, translatedBody);
   }
-  const alias = aliasIn(params, known?.params ?? []);
+  const alias = findAlias(params, known?.params ?? []);
   if (alias !== undefined) return invalid(`a member is spelled almost like "${alias}"`);
   const textOf = (node: JsonNode | undefined, name: string | undefined): string =>
     name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
   const common = { id, method, envelope, params, isKnown: known !== undefined, body: translated };
-  if (known !== SEND) {
+  if (known !== SEND_METHOD) {
     for (const name of [known?.task, known?.context]) {
-      if (name !== undefined && !isTextOrNothing(text, memberOf(params, name)))
+      if (name !== undefined && !isTextOrAbsent(text, memberOf(params, name)))
         return invalid(`\`${name}\` is not a string`);
     }
     const [taskId, contextId] = [textOf(params, known?.task), textOf(params, known?.context)];
     return { kind: "read", request: { ...common, role: "", taskId, contextId, parts: [] } };
   }
   const configuration = memberOf(params, "configuration");
-  const ofConfiguration = aliasIn(configuration, CONFIGURATION);
-  if (ofConfiguration !== undefined) return invalid(`a member is spelled almost like "${ofConfiguration}"`);
+  const configurationAlias = findAlias(configuration, CONFIGURATION_MEMBERS);
+  if (configurationAlias !== undefined) return invalid(`a member is spelled almost like "${configurationAlias}"`);
   if (!isNullOrAbsent(text, memberOf(configuration, "taskPushNotificationConfig")))
     return refused(a2aFault("push", id));
   const message = memberOf(params, "message");
   if (message?.kind !== "object") return invalid("`message` is not an object");
-  const ofMessage = aliasIn(message, MESSAGE);
-  if (ofMessage !== undefined) return invalid(`a member of \`message\` is spelled almost like "${ofMessage}"`);
+  const messageAlias = findAlias(message, MESSAGE_MEMBERS);
+  if (messageAlias !== undefined) return invalid(`a member of \`message\` is spelled almost like "${messageAlias}"`);
   const role = textOf(message, "role");
   if (!ROLES.has(role)) return invalid("`role` is neither ROLE_USER nor ROLE_AGENT");
   for (const name of ["taskId", "contextId", "messageId"]) {
-    if (!isTextOrNothing(text, memberOf(message, name))) return invalid(`\`${name}\` is not a string`);
+    if (!isTextOrAbsent(text, memberOf(message, name))) return invalid(`\`${name}\` is not a string`);
   }
   const parts = memberOf(message, "parts");
   if (parts?.kind !== "array" || parts.items.length === 0) return invalid("`parts` is not a list of parts");
@@ -185,7 +193,9 @@ function readAs({ headers, versions, body }: A2aArrival, translated: Buffer | un
  */
 function withCanonicalNames(text: string, params: JsonNode | undefined, known: readonly string[]): string | undefined {
   if (params?.kind !== "object" || !params.members.some(({ name }) => name.includes("_"))) return undefined;
-  const names = params.members.map(({ name }) => known.find((one) => one !== name && protoName(one) === name) ?? name);
+  const names = params.members.map(
+    ({ name }) => known.find((one) => one !== name && protobufName(one) === name) ?? name,
+  );
   if (names.every((name, at) => name === params.members[at]?.name)) return undefined;
   const members = params.members.map(
     ({ value }, at) => `${JSON.stringify(names[at])}:${text.slice(value.start, value.end)}`,
@@ -193,7 +203,7 @@ function withCanonicalNames(text: string, params: JsonNode | undefined, known: r
   return applySplices(text, [{ start: params.start, end: params.end, text: `{${members.join(",")}}` }]);
 }
 
-const protoName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const protobufName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Methods of A2A 0.3, which other proxies may route. Source: a2a reference, 7. */
 const OLD_METHODS: ReadonlySet<string> = new Set([
@@ -215,40 +225,41 @@ export const isA2aMethod = (method: string): boolean => METHODS.has(method) || O
  * Describes what some agents would read differently in a message's parameters. Returns `undefined` if nothing is ambiguous.
  * Missing members are not reported.
  */
-export function doubtInMessage(text: string, params: JsonNode | undefined): string | undefined {
+export function ambiguityInMessage(text: string, params: JsonNode | undefined): string | undefined {
   const message = memberOf(params, "message");
   const read = [
-    [params, SEND.params],
-    [memberOf(params, "configuration"), CONFIGURATION],
-    [message, MESSAGE],
+    [params, SEND_METHOD.params],
+    [memberOf(params, "configuration"), CONFIGURATION_MEMBERS],
+    [message, MESSAGE_MEMBERS],
   ] as const;
   for (const [node, known] of read) {
-    const alias = aliasIn(node, known);
+    const alias = findAlias(node, known);
     if (alias !== undefined) return `a member is spelled almost like "${alias}"`;
   }
   const parts = memberOf(message, "parts");
   if (parts?.kind !== "array") return undefined;
   for (const part of parts.items) {
-    const alias = aliasIn(part, PART);
+    const alias = findAlias(part, PART_MEMBERS);
     if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
-    if (PARTS_OF.filter((name) => !isNullOrAbsent(text, memberOf(part, name))).length > 1) return MANY_CONTENTS;
+    if (CONTENT_MEMBERS.filter((name) => !isNullOrAbsent(text, memberOf(part, name))).length > 1)
+      return NOT_ONE_CONTENT;
   }
   return undefined;
 }
 
-const MANY_CONTENTS = "a part has not one content, of text, raw, url and data";
+const NOT_ONE_CONTENT = "a part has not one content, of text, raw, url and data";
 
 /** Reads a part of a message. Returns a description of the problem if it is invalid. */
 function partOf(text: string, part: JsonNode): A2aPart | string {
   if (part.kind !== "object") return "a part is not an object";
-  const alias = aliasIn(part, PART);
+  const alias = findAlias(part, PART_MEMBERS);
   if (alias !== undefined) return `a member of a part is spelled almost like "${alias}"`;
-  const contents = PARTS_OF.filter((name) => !isNullOrAbsent(text, memberOf(part, name)));
+  const contents = CONTENT_MEMBERS.filter((name) => !isNullOrAbsent(text, memberOf(part, name)));
   // `null` is a valid value of `data`.
   const [content, second] = contents.length === 0 && memberOf(part, "data") !== undefined ? ["data"] : contents;
-  if (content === undefined || second !== undefined) return MANY_CONTENTS;
+  if (content === undefined || second !== undefined) return NOT_ONE_CONTENT;
   for (const name of ["text", "raw", "url", "filename", "mediaType"]) {
-    if (!isTextOrNothing(text, memberOf(part, name))) return `\`${name}\` of a part is not a string`;
+    if (!isTextOrAbsent(text, memberOf(part, name))) return `\`${name}\` of a part is not a string`;
   }
   const textOf = (name: string): string => stringIn(text, memberOf(part, name)) ?? "";
   return {
@@ -259,7 +270,7 @@ function partOf(text: string, part: JsonNode): A2aPart | string {
   };
 }
 
-const isTextOrNothing = (text: string, node: JsonNode | undefined): boolean =>
+const isTextOrAbsent = (text: string, node: JsonNode | undefined): boolean =>
   node?.kind === "string" || isNullOrAbsent(text, node);
 
 /** Returns whether the gateway supports this version. The patch number is ignored. Source: A2A specification, 3.6. */

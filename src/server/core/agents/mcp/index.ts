@@ -9,21 +9,21 @@ export {
   type RewrittenRequest,
   readMcpParams,
   readMcpReply,
-  withMirrors,
+  withMirroredHeaders,
 } from "./mcp-texts.ts";
-export { type Arrival, isForeignPage } from "./origin.ts";
+export { isForeignPage, type RequestOrigin } from "./origin.ts";
 export {
   argumentsOf,
+  findMcpAlias,
   HEADER_MISMATCH,
   listKeyOf,
   MCP_VERSION,
   type McpHeaders,
   type McpReading,
   type McpRequest,
-  mcpAliasIn,
-  mcpDisagreement,
   mcpNameIn,
+  mismatchedHeader,
   NOT_A_POST,
   readMcpRequest,
 } from "./read-mcp-request.ts";
-export { answerFromCache, filterTools, type Shareable, shareableOf } from "./tools-list.ts";
+export { answerFromCache, filterTools, type SharingTerms, sharingTermsOf } from "./tools-list.ts";

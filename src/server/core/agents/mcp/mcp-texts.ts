@@ -3,10 +3,10 @@ import { type JsonNode, memberOf, parseJsonTree } from "../../dialects/index.ts"
 import { TextCollector } from "../text-collector.ts";
 import type { AgentText, AgentTexts } from "../types.ts";
 import { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
-import { plain, readFree, readMember } from "./message-members.ts";
+import { plain, readMember, readUnknownParams } from "./message-members.ts";
 import type { McpHeaders, McpRequest } from "./read-mcp-request.ts";
 
-const MIRROR = "mcp-param-";
+const MIRROR_PREFIX = "mcp-param-";
 
 /** Methods whose parameters are known, including those of older revisions. Source: mcp reference, 4 and 8. */
 export const MCP_METHODS: ReadonlySet<string> = new Set([
@@ -51,7 +51,7 @@ export function mcpRequestTexts({ envelope, method, params }: McpRequest, header
   const { text: source } = envelope;
   const collector = new TextCollector(source);
   readMcpParams(collector, source, method, params);
-  return withMirrors(source, [params], collector.texts(), headers);
+  return withMirroredHeaders(source, [params], collector.toTexts(), headers);
 }
 
 /** Adds the texts of a request's parameters to the collector. Throws `TooManyTexts`. */
@@ -63,7 +63,7 @@ export function readMcpParams(
 ): void {
   if (params === undefined) return;
   if (MCP_METHODS.has(method)) readMember(collector, source, "", params, "tool_args", undefined);
-  else readFree(collector, source, params, "tool_args");
+  else readUnknownParams(collector, source, params, "tool_args");
 }
 
 /** Adds the texts of a client's answer to a request of the server, which only older revisions have: a result or an error. */
@@ -72,25 +72,25 @@ export function readMcpReply(collector: TextCollector, source: string, reply: Js
 }
 
 /** Returns the texts of a body and of the headers that mirror arguments of its `calls`. */
-export function withMirrors(
+export function withMirroredHeaders(
   source: string,
   calls: readonly (JsonNode | undefined)[],
   body: AgentTexts,
   headers: McpHeaders,
 ): McpRequestTexts {
-  const scalars = new Set(calls.flatMap((params) => [...argumentTexts(source, params)]));
+  const scalars = new Set(calls.flatMap((params) => [...scalarArguments(source, params)]));
   const mirrors = mirrorsOf(headers, scalars, body.texts);
-  const own = mirrors.filter(({ at }) => at === undefined);
+  const unmatchedHeaders = mirrors.filter(({ at }) => at === undefined);
   return {
     texts: [
       ...body.texts,
-      ...own.map(({ text }) => ({ ...plain("tool_args"), text, turn: 0 as const, isArgument: false })),
+      ...unmatchedHeaders.map(({ text }) => ({ ...plain("tool_args"), text, turn: 0 as const, isArgument: false })),
     ],
     uninspected: body.uninspected,
     rewrite(changes) {
       const rewritten = new Map<string, string>();
       for (const mirror of mirrors) {
-        const at = mirror.at ?? body.texts.length + own.indexOf(mirror);
+        const at = mirror.at ?? body.texts.length + unmatchedHeaders.indexOf(mirror);
         const change = changes[at];
         if (change !== undefined && change !== mirror.text) rewritten.set(mirror.header, encodeHeaderValue(change));
       }
@@ -105,10 +105,10 @@ export function mcpAnswerTexts(message: string): AgentTexts | undefined {
   if (root === undefined) return undefined;
   const collector = new TextCollector(message);
   readMember(collector, message, "", root, "tool_result", undefined);
-  return collector.texts();
+  return collector.toTexts();
 }
 
-interface Mirror {
+interface MirroredHeader {
   readonly header: string;
   readonly text: string;
   /** Index of the body's text that the header repeats; `undefined` if it repeats none. */
@@ -119,9 +119,13 @@ interface Mirror {
  * Returns the headers that mirror arguments. A header that mirrors an argument is rewritten with it, so that both stay equal.
  * Mirrors of numbers and booleans never change. A header that mirrors no argument, or cannot be decoded, is a text of its own.
  */
-function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: readonly AgentText[]): readonly Mirror[] {
+function mirrorsOf(
+  headers: McpHeaders,
+  scalars: ReadonlySet<string>,
+  texts: readonly AgentText[],
+): readonly MirroredHeader[] {
   return Object.entries(headers).flatMap(([header, value]) => {
-    if (!header.startsWith(MIRROR) || value === undefined) return [];
+    if (!header.startsWith(MIRROR_PREFIX) || value === undefined) return [];
     const written = typeof value === "string" ? value : value.join(", ");
     const text = decodeHeaderValue(written) ?? written;
     const at = texts.findIndex((one) => one.text === text && !one.isReadOnly);
@@ -131,7 +135,7 @@ function mirrorsOf(headers: McpHeaders, scalars: ReadonlySet<string>, texts: rea
 }
 
 /** Returns the numbers and booleans among the arguments, as written. */
-function argumentTexts(source: string, params: JsonNode | undefined): ReadonlySet<string> {
+function scalarArguments(source: string, params: JsonNode | undefined): ReadonlySet<string> {
   const found = new Set<string>();
   const walk = (node: JsonNode): void => {
     if (node.kind === "object") for (const { value } of node.members) walk(value);

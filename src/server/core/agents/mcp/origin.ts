@@ -4,7 +4,7 @@
  */
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
-export interface Arrival {
+export interface RequestOrigin {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** True if the request arrived on a loopback address. */
@@ -13,12 +13,12 @@ export interface Arrival {
   readonly publicOrigin: string | undefined;
 }
 
-export function isForeignPage({ host, origin, isLoopback, publicOrigin }: Arrival): boolean {
+export function isForeignPage({ host, origin, isLoopback, publicOrigin }: RequestOrigin): boolean {
   const publicHost = publicOrigin === undefined ? undefined : hostOf(publicOrigin);
-  const isHome = (one: string): boolean => LOOPBACK.test(one) || sameText(one, publicHost);
-  if (isLoopback && host !== undefined && !isHome(host)) return true;
+  const isOwnHost = (one: string): boolean => LOOPBACK.test(one) || sameText(one, publicHost);
+  if (isLoopback && host !== undefined && !isOwnHost(host)) return true;
   if (origin === undefined) return false;
-  if (isLoopback) return !isHome(hostOf(origin) ?? "");
+  if (isLoopback) return !isOwnHost(hostOf(origin) ?? "");
   return publicOrigin === undefined ? !sameText(hostOf(origin) ?? "", host) : !sameText(origin, publicOrigin);
 }
 

@@ -3,7 +3,14 @@
  * parts of it and must agree. Source: mcp reference, 2 to 4, and 8, whose rows are checked in order.
  */
 import { type JsonNode, memberOf, stringIn } from "../../dialects/index.ts";
-import { aliasIn, type Envelope, INVALID_PARAMS, INVALID_REQUEST, isJsonType, readEnvelope } from "../rpc-envelope.ts";
+import {
+  type Envelope,
+  findAlias,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  isJsonType,
+  readEnvelope,
+} from "../rpc-envelope.ts";
 import type { JsonValue, RpcFault } from "../types.ts";
 import { decodeHeaderValue } from "./header-values.ts";
 
@@ -37,7 +44,7 @@ const PARAMS = [
 ] as const;
 
 /** Member of `params` that `Mcp-Name` repeats, by method. `isRuled` is true if rules read it as `name`. */
-const NAMED: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
+const NAME_MEMBER: ReadonlyMap<string, { readonly member: string; readonly isRuled: boolean }> = new Map([
   ["tools/call", { member: "name", isRuled: true }],
   ["prompts/get", { member: "name", isRuled: true }],
   ["resources/read", { member: "uri", isRuled: true }],
@@ -81,12 +88,14 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   const fault = (code: number, message: string, data?: unknown): McpReading =>
     refused({ status: 400, code, message, id, ...(data !== undefined && { data }) });
   const meta = memberOf(params, META);
-  const inBody = stringIn(text, memberOf(meta, META_VERSION));
-  const inHeader = headerOf(headers, "mcp-protocol-version")?.trim();
+  const bodyVersion = stringIn(text, memberOf(meta, META_VERSION));
+  const headerVersion = headerOf(headers, "mcp-protocol-version")?.trim();
   const isNotification = envelope.id === undefined;
-  if (inBody === undefined && (inHeader === undefined || inHeader < MCP_VERSION)) {
+  if (bodyVersion === undefined && (headerVersion === undefined || headerVersion < MCP_VERSION)) {
     if (isNotification) return { kind: "dropped" };
-    return fault(...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? inHeader ?? OLDEST_VERSION));
+    return fault(
+      ...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? headerVersion ?? OLDEST_VERSION),
+    );
   }
   // A call without an id is refused: it would pass as a notification, which rules do not read, and some servers would execute
   // it.
@@ -94,17 +103,18 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
     return fault(INVALID_REQUEST, "Invalid request: there is no `id`, and the method is not that of a notification.");
   }
   if (params !== undefined && params.kind !== "object") return fault(INVALID_PARAMS, "Invalid params: not an object.");
-  const alias = aliasIn(params, PARAMS);
+  const alias = findAlias(params, PARAMS);
   if (alias !== undefined) return fault(INVALID_PARAMS, `Invalid params: a member is spelled almost like "${alias}".`);
   // The member `_meta` is optional in a notification.
-  if (inBody === undefined && !isNotification) {
+  if (bodyVersion === undefined && !isNotification) {
     return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_VERSION}".`);
   }
-  if (inHeader === undefined) return fault(HEADER_MISMATCH, "Bad request: the header MCP-Protocol-Version is missing.");
-  if (inBody !== undefined && inHeader !== inBody) {
+  if (headerVersion === undefined)
+    return fault(HEADER_MISMATCH, "Bad request: the header MCP-Protocol-Version is missing.");
+  if (bodyVersion !== undefined && headerVersion !== bodyVersion) {
     return fault(HEADER_MISMATCH, "Bad request: MCP-Protocol-Version and the body disagree.");
   }
-  if (inHeader !== MCP_VERSION) return fault(...unsupported(inHeader));
+  if (headerVersion !== MCP_VERSION) return fault(...unsupported(headerVersion));
   if (!isNotification && memberOf(meta, META_CAPABILITIES)?.kind !== "object") {
     return fault(INVALID_PARAMS, `Invalid params: \`_meta\` lacks "${META_CAPABILITIES}".`);
   }
@@ -112,16 +122,17 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   if (methodHeader === undefined ? !isNotification : methodHeader !== method) {
     return fault(HEADER_MISMATCH, "Bad request: Mcp-Method is missing, or differs from the body's method.");
   }
-  const named = NAMED.get(method);
+  const named = NAME_MEMBER.get(method);
   let name = "";
   if (named !== undefined) {
-    const given = stringIn(text, memberOf(params, named.member));
-    if (given === undefined || given === "") return fault(INVALID_PARAMS, `Invalid params: no \`${named.member}\`.`);
+    const bodyName = stringIn(text, memberOf(params, named.member));
+    if (bodyName === undefined || bodyName === "")
+      return fault(INVALID_PARAMS, `Invalid params: no \`${named.member}\`.`);
     const header = headerOf(headers, "mcp-name");
-    if (header === undefined || decodeHeaderValue(header) !== given) {
+    if (header === undefined || decodeHeaderValue(header) !== bodyName) {
       return fault(HEADER_MISMATCH, `Bad request: Mcp-Name is missing, or differs from \`${named.member}\`.`);
     }
-    if (named.isRuled) name = given;
+    if (named.isRuled) name = bodyName;
   }
   const args = memberOf(params, "arguments");
   if (args !== undefined && args.kind !== "object") {
@@ -134,11 +145,11 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
 }
 
 /** Returns the defined name that a member of `params` nearly equals; a server might take the member for the defined one. */
-export const mcpAliasIn = (params: JsonNode | undefined): string | undefined => aliasIn(params, PARAMS);
+export const findMcpAlias = (params: JsonNode | undefined): string | undefined => findAlias(params, PARAMS);
 
 /** Returns the name of the called tool, prompt or resource, as rules read it; empty for other methods. */
 export function mcpNameIn(text: string, method: string, params: JsonNode | undefined): string {
-  const named = NAMED.get(method);
+  const named = NAME_MEMBER.get(method);
   return named?.isRuled === true ? (stringIn(text, memberOf(params, named.member)) ?? "") : "";
 }
 
@@ -146,18 +157,18 @@ export function mcpNameIn(text: string, method: string, params: JsonNode | undef
  * Returns the header that contradicts the body; `undefined` if none does. A missing header is accepted, since older revisions
  * do not have it. Source: mcp reference, 2 and 8.
  */
-export function mcpDisagreement(
+export function mismatchedHeader(
   headers: McpHeaders,
   text: string,
   method: string,
   params: JsonNode | undefined,
 ): string | undefined {
   const version = stringIn(text, memberOf(memberOf(params, META), META_VERSION));
-  const inHeader = headerOf(headers, "mcp-protocol-version")?.trim();
-  if (version !== undefined && inHeader !== undefined && inHeader !== version) return "MCP-Protocol-Version";
+  const headerVersion = headerOf(headers, "mcp-protocol-version")?.trim();
+  if (version !== undefined && headerVersion !== undefined && headerVersion !== version) return "MCP-Protocol-Version";
   const methodHeader = headerOf(headers, "mcp-method")?.trim();
   if (methodHeader !== undefined && methodHeader !== method) return "Mcp-Method";
-  const named = NAMED.get(method);
+  const named = NAME_MEMBER.get(method);
   const nameHeader = headerOf(headers, "mcp-name");
   if (named === undefined || nameHeader === undefined) return undefined;
   return decodeHeaderValue(nameHeader) === stringIn(text, memberOf(params, named.member)) ? undefined : "Mcp-Name";

@@ -5,21 +5,21 @@
  */
 import { isUtf8 } from "node:buffer";
 import { type JsonNode, memberOf, parseJsonTree, stringIn } from "../../dialects/index.ts";
-import { asksForPush, doubtInMessage, isA2aMethod, readA2aParams } from "../a2a/index.ts";
+import { ambiguityInMessage, asksForPush, isA2aMethod, readA2aParams } from "../a2a/index.ts";
 import {
+  findMcpAlias,
   HEADER_MISMATCH,
   type McpRequestTexts,
-  mcpAliasIn,
-  mcpDisagreement,
   mcpNameIn,
+  mismatchedHeader,
   readMcpParams,
   readMcpReply,
-  withMirrors,
+  withMirroredHeaders,
 } from "../mcp/index.ts";
 import {
-  aliasIn,
   envelopeOf,
-  hasRepeated,
+  findAlias,
+  hasRepeatedNames,
   INVALID_PARAMS,
   INVALID_REQUEST,
   isJsonType,
@@ -30,14 +30,14 @@ import {
 import type { AgentProtocol } from "../rpc-refusal.ts";
 import { TextCollector } from "../text-collector.ts";
 import type { ProxiedShape } from "./proxied-refusal.ts";
-import { NO_IDS, type ProxiedArrival, protocolInHeaders, protocolOfMethod, saysA2a } from "./recognise.ts";
+import { hasA2aHeader, NO_IDS, type ProxiedRequestHead, protocolInHeaders, protocolOfMethod } from "./recognise.ts";
 import { restMethod } from "./rest.ts";
 
 /** Maximum number of messages in a batch. Rules evaluate each separately. */
 const MAX_BATCH = 100;
 
 /** Members of a client's answer to a request of the server, in addition to those of a request. */
-const REPLY = ["result", "error"];
+const REPLY_MEMBERS = ["result", "error"];
 
 export interface ProxiedCall {
   /** Method of the call. Empty for an answer to a request of the server. */
@@ -48,7 +48,7 @@ export interface ProxiedCall {
 
 export interface ProxiedTexts extends McpRequestTexts {
   /** For each call, the index after its last text. */
-  readonly ends: readonly number[];
+  readonly endIndexes: readonly number[];
 }
 
 export interface ProxiedRequest {
@@ -69,24 +69,25 @@ export type ProxiedReading =
   | { readonly kind: "refused"; readonly shape: ProxiedShape; readonly message: string };
 
 /** Reads a request of another proxy. `body` is decompressed. */
-export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReading {
+export function readProxied(arrival: ProxiedRequestHead, body: Buffer): ProxiedReading {
   const { verb, path, headers } = arrival;
-  const rest = restMethod(verb, path, saysA2a(headers));
+  const rest = restMethod(verb, path, hasA2aHeader(headers));
   if (rest !== undefined) return readRest(rest, body);
-  const announced = protocolInHeaders(headers);
-  if (body.length === 0 || (announced === undefined && !MAY_BE_RPC.some((part) => body.includes(part)))) return OTHER;
+  const headerProtocol = protocolInHeaders(headers);
+  if (body.length === 0 || (headerProtocol === undefined && !RPC_MARKERS.some((part) => body.includes(part))))
+    return OTHER;
   const text = isUtf8(body) ? body.toString("utf8") : undefined;
   const root = text === undefined ? undefined : parseJsonTree(text, MAX_VALUES);
   if (text === undefined || root === undefined) {
     // The body cannot be parsed. It is refused only if it is meant as a message of the protocol.
-    const isMeant = announced !== undefined && isJsonType(String(headers["content-type"] ?? ""));
-    if (!isMeant && !(text !== undefined && isRpcWritten(text))) return OTHER;
-    const shape = { protocol: announced ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
+    const isDeclaredRpc = headerProtocol !== undefined && isJsonType(String(headers["content-type"] ?? ""));
+    if (!isDeclaredRpc && !(text !== undefined && isRpcText(text))) return OTHER;
+    const shape = { protocol: headerProtocol ?? "mcp", binding: "rpc", ...NO_IDS, code: PARSE_ERROR } as const;
     return refused(shape, "the body is not JSON in UTF-8, is nested too deep, or holds too many values");
   }
   const isBatch = root.kind === "array";
   const nodes = isBatch ? root.items : [root];
-  const protocol = protocolOf(text, nodes, announced);
+  const protocol = protocolOf(text, nodes, headerProtocol);
   if (protocol === undefined) return OTHER;
   const messages: Message[] = [];
   const ids: string[] = [];
@@ -97,7 +98,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
     );
   }
   for (const node of nodes) {
-    const message = messageIn(text, node, protocol);
+    const message = readMessage(text, node, protocol);
     if ("fault" in message) {
       const { code, id, fault } = message;
       return refused({ protocol, binding: "rpc", ids: [...ids, id], isBatch, code }, fault);
@@ -108,7 +109,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
   const shape = { protocol, binding: "rpc", ids, isBatch } as const;
   const [only] = messages;
   if (protocol === "mcp" && !isBatch && only !== undefined && !only.isReply) {
-    const header = mcpDisagreement(headers, text, only.method, only.payload);
+    const header = mismatchedHeader(headers, text, only.method, only.payload);
     if (header !== undefined)
       return refused({ ...shape, code: HEADER_MISMATCH }, `the header ${header} and the body disagree`);
   }
@@ -126,7 +127,7 @@ export function readProxied(arrival: ProxiedArrival, body: Buffer): ProxiedReadi
 const OTHER: ProxiedReading = { kind: "other" };
 
 /** Byte sequences of which a JSON-RPC message contains at least one. The name `jsonrpc` may be written with escapes. */
-const MAY_BE_RPC = ['"jsonrpc"', "\\u"];
+const RPC_MARKERS = ['"jsonrpc"', "\\u"];
 
 function refused(shape: ProxiedShape, message: string): ProxiedReading {
   return { kind: "refused", shape, message: `Guardrails cannot inspect the request: ${message}.` };
@@ -148,7 +149,7 @@ interface Message {
 function protocolOf(
   text: string,
   nodes: readonly JsonNode[],
-  announced: AgentProtocol | undefined,
+  headerProtocol: AgentProtocol | undefined,
 ): AgentProtocol | undefined {
   let isRpc = false;
   for (const node of nodes) {
@@ -156,16 +157,16 @@ function protocolOf(
     isRpc = true;
     const method = stringIn(text, memberOf(node, "method"));
     if (method === undefined) continue;
-    const isOfTask = memberOf(memberOf(node, "params"), "taskId") !== undefined;
-    const protocol = protocolOfMethod(method, isOfTask);
+    const hasTaskId = memberOf(memberOf(node, "params"), "taskId") !== undefined;
+    const protocol = protocolOfMethod(method, hasTaskId);
     if (protocol !== undefined) return protocol;
   }
-  const asks = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
+  const hasRequest = nodes.some((node) => stringIn(text, memberOf(node, "method")) !== undefined);
   // Headers alone are no proof, since clients send other bodies with the same headers, such as registrations.
-  if (announced !== undefined && (isRpc || asks)) return announced;
+  if (headerProtocol !== undefined && (isRpc || hasRequest)) return headerProtocol;
   // Only in MCP does a client answer requests of the server.
-  const isReply = nodes.some((node) => REPLY.some((name) => memberOf(node, name) !== undefined));
-  return isRpc && isReply && !asks ? "mcp" : undefined;
+  const isReply = nodes.some((node) => REPLY_MEMBERS.some((name) => memberOf(node, name) !== undefined));
+  return isRpc && isReply && !hasRequest ? "mcp" : undefined;
 }
 
 interface Fault {
@@ -175,15 +176,15 @@ interface Fault {
   readonly id: string;
 }
 
-function messageIn(text: string, node: JsonNode, protocol: AgentProtocol): Message | Fault {
-  const isReply = node.kind === "object" && memberOf(node, "method") === undefined && repliedIn(node) !== undefined;
+function readMessage(text: string, node: JsonNode, protocol: AgentProtocol): Message | Fault {
+  const isReply = node.kind === "object" && memberOf(node, "method") === undefined && replyPayload(node) !== undefined;
   if (isReply) {
-    const alias = aliasIn(node, [...MEMBERS, ...REPLY]);
-    if (alias !== undefined || hasRepeated(node)) {
+    const alias = findAlias(node, [...MEMBERS, ...REPLY_MEMBERS]);
+    if (alias !== undefined || hasRepeatedNames(node)) {
       return { fault: "a name appears twice in it, or almost", code: INVALID_PARAMS, id: "null" };
     }
-    const payload = repliedIn(node);
-    return { id: undefined, method: "", name: "", payload, isReply, extras: extrasIn(node, REPLY) };
+    const payload = replyPayload(node);
+    return { id: undefined, method: "", name: "", payload, isReply, extras: otherMembers(node, REPLY_MEMBERS) };
   }
   const reading = envelopeOf(text, node, "lenient");
   if (reading.kind === "refused") {
@@ -191,27 +192,27 @@ function messageIn(text: string, node: JsonNode, protocol: AgentProtocol): Messa
     return { fault: message.replace(/\.$/, ""), code, id };
   }
   const { method, params, id } = reading.envelope;
-  const doubt = protocol === "mcp" ? doubtInParams(params) : doubtInA2a(text, method, params);
+  const doubt = protocol === "mcp" ? ambiguityInParams(params) : ambiguityInA2a(text, method, params);
   if (doubt !== undefined) return { fault: doubt, code: INVALID_PARAMS, id: id ?? "null" };
   const name = protocol === "mcp" ? mcpNameIn(text, method, params) : "";
-  return { id, method, name, payload: params, isReply, extras: extrasIn(node, ["params"]) };
+  return { id, method, name, payload: params, isReply, extras: otherMembers(node, ["params"]) };
 }
 
-const repliedIn = (node: JsonNode): JsonNode | undefined => memberOf(node, "result") ?? memberOf(node, "error");
+const replyPayload = (node: JsonNode): JsonNode | undefined => memberOf(node, "result") ?? memberOf(node, "error");
 
-function doubtInParams(params: JsonNode | undefined): string | undefined {
-  const alias = mcpAliasIn(params);
+function ambiguityInParams(params: JsonNode | undefined): string | undefined {
+  const alias = findMcpAlias(params);
   return alias && `a member of \`params\` is spelled almost like "${alias}"`;
 }
 
-const doubtInA2a = (text: string, method: string, params: JsonNode | undefined): string | undefined =>
-  method === "SendMessage" || method === "SendStreamingMessage" ? doubtInMessage(text, params) : undefined;
+const ambiguityInA2a = (text: string, method: string, params: JsonNode | undefined): string | undefined =>
+  method === "SendMessage" || method === "SendStreamingMessage" ? ambiguityInMessage(text, params) : undefined;
 
 /** Returns the values of all members except those of the envelope and those named in `read`. */
-function extrasIn(node: JsonNode, read: readonly string[]): readonly JsonNode[] {
+function otherMembers(node: JsonNode, read: readonly string[]): readonly JsonNode[] {
   if (node.kind !== "object") return [];
-  const own = ["jsonrpc", "id", "method", ...read];
-  return node.members.flatMap(({ name, value }) => (own.includes(name) ? [] : [value]));
+  const knownNames = ["jsonrpc", "id", "method", ...read];
+  return node.members.flatMap(({ name, value }) => (knownNames.includes(name) ? [] : [value]));
 }
 
 const EXTRA_TEXT = { kind: "tool_args", ref: "", isReadOnly: false } as const;
@@ -220,7 +221,7 @@ function textsOf(
   text: string,
   messages: readonly Message[],
   protocol: AgentProtocol,
-  headers: ProxiedArrival["headers"],
+  headers: ProxiedRequestHead["headers"],
 ): ProxiedTexts {
   const collector = new TextCollector(text);
   const ends: number[] = [];
@@ -229,17 +230,17 @@ function textsOf(
     else if (protocol === "mcp") readMcpParams(collector, text, method, payload);
     else readA2aParams(collector, text, isA2aMethod(method), payload);
     for (const node of extras) collector.addAll(node, EXTRA_TEXT);
-    ends.push(collector.length);
+    ends.push(collector.textCount);
   }
-  const all = withMirrors(
+  const all = withMirroredHeaders(
     text,
     messages.map(({ payload, isReply }) => (isReply ? undefined : payload)),
-    collector.texts(),
+    collector.toTexts(),
     headers,
   );
   // The texts of headers count as part of the last message.
   ends[ends.length - 1] = all.texts.length;
-  return { ...all, ends };
+  return { ...all, endIndexes: ends };
 }
 
 function readRest(method: string, body: Buffer): ProxiedReading {
@@ -254,7 +255,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
         shape,
         calls,
         asksForPush: asksForPush(text, method, undefined),
-        texts: () => ({ ...withMirrors("", [], new TextCollector("").texts(), {}), ends: [0] }),
+        texts: () => ({ ...withMirroredHeaders("", [], new TextCollector("").toTexts(), {}), endIndexes: [0] }),
       },
     };
   }
@@ -262,7 +263,7 @@ function readRest(method: string, body: Buffer): ProxiedReading {
   if (root?.kind !== "object") {
     return refused(shape, "the body is not a JSON object, is nested too deep, or holds too many values");
   }
-  const doubt = hasRepeated(root) ? "a name appears twice in one object" : doubtInA2a(text, method, root);
+  const doubt = hasRepeatedNames(root) ? "a name appears twice in one object" : ambiguityInA2a(text, method, root);
   if (doubt !== undefined) return refused(shape, doubt);
   return {
     kind: "read",
@@ -273,15 +274,15 @@ function readRest(method: string, body: Buffer): ProxiedReading {
       texts() {
         const collector = new TextCollector(text);
         readA2aParams(collector, text, true, root);
-        const all = withMirrors(text, [], collector.texts(), {});
-        return { ...all, ends: [all.texts.length] };
+        const all = withMirroredHeaders(text, [], collector.toTexts(), {});
+        return { ...all, endIndexes: [all.texts.length] };
       },
     },
   };
 }
 
 /** Returns whether a text that the parser with positions could not read is JSON-RPC. */
-function isRpcWritten(text: string): boolean {
+function isRpcText(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
     const messages: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -6,7 +6,7 @@ import type { AgentProtocol } from "../rpc-refusal.ts";
 import type { ProxiedShape } from "./proxied-refusal.ts";
 import { restMethod } from "./rest.ts";
 
-export interface ProxiedArrival {
+export interface ProxiedRequestHead {
   readonly verb: string;
   /** Path without the query. */
   readonly path: string;
@@ -14,23 +14,23 @@ export interface ProxiedArrival {
   readonly headers: McpHeaders;
 }
 
-const OF_MCP = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
+const MCP_HEADERS = ["mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id"];
 
-export const saysA2a = (headers: McpHeaders): boolean =>
+export const hasA2aHeader = (headers: McpHeaders): boolean =>
   headers["a2a-version"] !== undefined || headers["a2a-extensions"] !== undefined;
 
 /** Returns the protocol that the headers indicate; `undefined` if there is no header of either protocol, or headers of both. */
 export function protocolInHeaders(headers: McpHeaders): AgentProtocol | undefined {
-  const isMcp = OF_MCP.some((name) => headers[name] !== undefined);
-  if (isMcp === saysA2a(headers)) return undefined;
+  const isMcp = MCP_HEADERS.some((name) => headers[name] !== undefined);
+  if (isMcp === hasA2aHeader(headers)) return undefined;
   return isMcp ? "mcp" : "a2a";
 }
 
-/** Returns the protocol that defines the method, or `undefined`. If both define it, `isOfTask` decides. */
-export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtocol | undefined {
+/** Returns the protocol that defines the method, or `undefined`. If both define it, `hasTaskId` decides. */
+export function protocolOfMethod(method: string, hasTaskId: boolean): AgentProtocol | undefined {
   const isMcp = MCP_METHODS.has(method);
   const isA2a = isA2aMethod(method);
-  if (isMcp && isA2a) return isOfTask ? "mcp" : "a2a";
+  if (isMcp && isA2a) return hasTaskId ? "mcp" : "a2a";
   if (isA2a) return "a2a";
   return isMcp ? "mcp" : undefined;
 }
@@ -39,8 +39,9 @@ export function protocolOfMethod(method: string, isOfTask: boolean): AgentProtoc
  * Returns the form of a refusal for a request that was not read, from its path and headers; `undefined` if they indicate no
  * protocol.
  */
-export function shapeByHeaders({ verb, path, headers }: ProxiedArrival): ProxiedShape | undefined {
-  if (restMethod(verb, path, saysA2a(headers)) !== undefined) return { protocol: "a2a", binding: "rest", ...NO_IDS };
+export function shapeByHeaders({ verb, path, headers }: ProxiedRequestHead): ProxiedShape | undefined {
+  if (restMethod(verb, path, hasA2aHeader(headers)) !== undefined)
+    return { protocol: "a2a", binding: "rest", ...NO_IDS };
   const protocol = protocolInHeaders(headers);
   return protocol && { protocol, binding: "rpc", ...NO_IDS };
 }

@@ -32,6 +32,7 @@ const ROWS: readonly RestRow[] = [
 ];
 
 /** Returns the A2A method of a path, or `undefined` if it has none. `path` has no query. */
-export function restMethod(verb: string, path: string, saysA2a: boolean): string | undefined {
-  return ROWS.find((row) => row.verb === verb && (saysA2a || row.isCommon !== true) && row.path.test(path))?.method;
+export function restMethod(verb: string, path: string, hasA2aHeader: boolean): string | undefined {
+  return ROWS.find((row) => row.verb === verb && (hasA2aHeader || row.isCommon !== true) && row.path.test(path))
+    ?.method;
 }

@@ -1,6 +1,6 @@
 export {
   answerRegistry,
-  isOfRegistry,
+  isRegistryPath,
   NO_PUBLIC_URL,
   REGISTRY_HEADERS,
   type RegistryAnswer,

@@ -25,55 +25,56 @@ export interface RegistryAnswer {
 }
 
 /** Returns whether a path belongs to the registry API. */
-export const isOfRegistry = (path: string): boolean => path === ROOT || path.startsWith(`${ROOT}/`);
+export const isRegistryPath = (path: string): boolean => path === ROOT || path.startsWith(`${ROOT}/`);
 
 /** Answers a request. `entries` are those that the caller may see, ordered by name. `query` has no question mark. */
 export function answerRegistry(
   entries: readonly RegistryEntry[],
   { method, path, query }: { readonly method: string; readonly path: string; readonly query: string },
 ): RegistryAnswer {
-  if (method !== "GET" && method !== "HEAD") return fault(501, "Not Implemented", "this registry can only be read");
+  if (method !== "GET" && method !== "HEAD")
+    return problemAnswer(501, "Not Implemented", "this registry can only be read");
   const segments = decodedSegments(path.slice(ROOT.length));
-  if (segments === undefined) return fault(400, "Bad Request", "the path contains an invalid escape");
+  if (segments === undefined) return problemAnswer(400, "Bad Request", "the path contains an invalid escape");
   const [root, ...named] = segments;
-  if (root !== "servers") return fault(404, "Not Found", "Not found");
+  if (root !== "servers") return problemAnswer(404, "Not Found", "Not found");
   if (named.length === 0) return list(entries, new URLSearchParams(query));
   // A name contains one slash. Clients encode it; people often do not.
   const [first = "", ...others] = named;
   const [name, rest] = first.includes("/") ? [first, others] : [`${first}/${others[0] ?? ""}`, others.slice(1)];
   const entry = entries.find((one) => one.name === name);
-  const [versions, version, ...beyond] = rest;
-  if (entry === undefined || versions !== "versions" || beyond.length > 0) return NOT_FOUND;
-  if (version === undefined) return found(`{"servers":[${entry.json}],"metadata":{"count":1}}`);
-  return version === LATEST || version === entry.version ? found(entry.json) : NOT_FOUND;
+  const [versions, version, ...extraSegments] = rest;
+  if (entry === undefined || versions !== "versions" || extraSegments.length > 0) return NOT_FOUND;
+  if (version === undefined) return jsonAnswer(`{"servers":[${entry.json}],"metadata":{"count":1}}`);
+  return version === LATEST || version === entry.version ? jsonAnswer(entry.json) : NOT_FOUND;
 }
 
 function list(entries: readonly RegistryEntry[], query: URLSearchParams): RegistryAnswer {
   const limit = query.get("limit");
-  const most = limit === null || limit === "" ? DEFAULT_LIMIT : Number(limit);
-  if (!Number.isInteger(most) || most < 1 || most > MAX_LIMIT) {
-    return fault(422, "Unprocessable Entity", `\`limit\` must be a whole number from 1 to ${MAX_LIMIT}`);
+  const pageSize = limit === null || limit === "" ? DEFAULT_LIMIT : Number(limit);
+  if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > MAX_LIMIT) {
+    return problemAnswer(422, "Unprocessable Entity", `\`limit\` must be a whole number from 1 to ${MAX_LIMIT}`);
   }
   const since = query.get("updated_since");
   const from = since === null || since === "" ? Number.NEGATIVE_INFINITY : timeOf(since);
-  if (Number.isNaN(from)) return fault(400, "Bad Request", "`updated_since` must be a time in RFC 3339 format");
+  if (Number.isNaN(from)) return problemAnswer(400, "Bad Request", "`updated_since` must be a time in RFC 3339 format");
   const cursor = query.get("cursor") ?? "";
   const after = cursor === "" ? "" : Buffer.from(cursor, "base64url").toString("utf8");
   if (cursor !== "" && cursorAfter(after) !== cursor)
-    return fault(400, "Bad Request", "`cursor` was not issued by this registry");
+    return problemAnswer(400, "Bad Request", "`cursor` was not issued by this registry");
   const search = (query.get("search") ?? "").slice(0, MAX_SEARCH_LENGTH).toLowerCase();
   const version = query.get("version") ?? "";
   const matching = entries.filter(
     (entry) =>
       entry.name > after &&
-      entry.searched.includes(search) &&
+      entry.searchText.includes(search) &&
       (version === "" || version === LATEST || version === entry.version) &&
       Date.parse(entry.updatedAt) >= from,
   );
-  const page = matching.slice(0, most);
+  const page = matching.slice(0, pageSize);
   const last = matching.length > page.length ? page.at(-1) : undefined;
   const metadata = { count: page.length, ...(last !== undefined && { nextCursor: cursorAfter(last.name) }) };
-  return found(`{"servers":[${page.map(({ json }) => json).join(",")}],"metadata":${JSON.stringify(metadata)}}`);
+  return jsonAnswer(`{"servers":[${page.map(({ json }) => json).join(",")}],"metadata":${JSON.stringify(metadata)}}`);
 }
 
 const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
@@ -99,18 +100,18 @@ function decodedSegments(path: string): readonly string[] | undefined {
   }
 }
 
-const found = (body: string): RegistryAnswer => ({ status: 200, contentType: "application/json", body });
+const jsonAnswer = (body: string): RegistryAnswer => ({ status: 200, contentType: "application/json", body });
 
 /** Returns an error in both forms that clients expect: RFC 9457 problem details, and a member `error`. */
-function fault(status: number, title: string, detail: string): RegistryAnswer {
+function problemAnswer(status: number, title: string, detail: string): RegistryAnswer {
   const body = JSON.stringify({ title, status, detail, error: detail });
   return { status, contentType: "application/problem+json", body };
 }
 
-const NOT_FOUND = fault(404, "Not Found", "Server not found");
+const NOT_FOUND = problemAnswer(404, "Not Found", "Server not found");
 
 /** Answer if no `public_url` is set, without which the servers' addresses are unknown. */
-export const NO_PUBLIC_URL = fault(
+export const NO_PUBLIC_URL = problemAnswer(
   503,
   "Service Unavailable",
   "the registry needs `public_url` in the deployment document",

@@ -19,7 +19,7 @@ export interface RegistryEntry {
   /** Time of the last change, as RFC 3339 in UTC. */
   readonly updatedAt: string;
   /** Searchable text: name, title and description in lower case. */
-  readonly searched: string;
+  readonly searchText: string;
   /** JSON text of the entry (`ServerResponse`). */
   readonly json: string;
 }
@@ -72,7 +72,7 @@ function entryOf(server: string, identity: Identity, publicUrl: string, updatedA
     name,
     version,
     updatedAt,
-    searched: [name, title ?? "", description].join("\n").toLowerCase(),
+    searchText: [name, title ?? "", description].join("\n").toLowerCase(),
     json: JSON.stringify({ server: detail, _meta: { [OFFICIAL]: official } }),
   };
 }

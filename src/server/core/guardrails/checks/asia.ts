@@ -90,15 +90,15 @@ const RRN_WEIGHTS = [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5];
 
 /** Validates a resident registration number of Korea. A number issued since October 2020 need not have a valid check digit. */
 export function isRrn(value: string): boolean {
-  return fitsKorea(value, 11);
+  return isKoreanNumber(value, 11);
 }
 
 /** Validates a foreigner registration number of Korea. */
 export function isFrn(value: string): boolean {
-  return fitsKorea(value, 13);
+  return isKoreanNumber(value, 13);
 }
 
-function fitsKorea(value: string, from: number): boolean {
+function isKoreanNumber(value: string, from: number): boolean {
   return (
     value.length === 13 &&
     isDigits(value) &&

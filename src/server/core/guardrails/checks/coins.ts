@@ -48,13 +48,13 @@ export function isBech32(value: string): boolean {
   if (value.length > 90 || (lower !== value && value.toUpperCase() !== value)) {
     return false;
   }
-  const one = lower.lastIndexOf("1");
-  const data = Array.from(lower.slice(one + 1), (character) => BECH32.indexOf(character));
+  const separator = lower.lastIndexOf("1");
+  const data = Array.from(lower.slice(separator + 1), (character) => BECH32.indexOf(character));
   const version = data[0];
-  if (one < 1 || data.length < 7 || version === undefined || version > 16 || data.includes(-1)) {
+  if (separator < 1 || data.length < 7 || version === undefined || version > 16 || data.includes(-1)) {
     return false;
   }
-  const prefix = Array.from(lower.slice(0, one), (character) => character.charCodeAt(0));
+  const prefix = Array.from(lower.slice(0, separator), (character) => character.charCodeAt(0));
   const values = [...prefix.map((code) => code >> 5), 0, ...prefix.map((code) => code & 31), ...data];
   return polymod(values) === (version === 0 ? 1 : BECH32M);
 }

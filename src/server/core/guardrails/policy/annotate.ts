@@ -1,12 +1,19 @@
 /** Turns findings into annotations, with the steps of the guardrails reference, 2.1. */
 
-import type { Annotated, Annotation, Dropped, Guardrails, Inspected, Issued } from "../index.ts";
+import type {
+  Annotation,
+  AnnotationResult,
+  DroppedFinding,
+  Guardrails,
+  InspectedSegments,
+  IssuedValues,
+} from "../index.ts";
 import type { AllowList } from "./allow-list.ts";
-import { settled } from "./conflicts.ts";
-import { agreed, type Candidate, candidatesOf, type Drop, type Member } from "./finding-candidates.ts";
+import { resolveConflicts } from "./conflicts.ts";
+import { boostAgreeing, type Candidate, candidatesOf, type DropListener, type Member } from "./finding-candidates.ts";
 import { formsIn, type Span } from "./operators/index.ts";
 
-export interface Refining {
+export interface RefineOptions {
   readonly scoreThreshold: number;
   readonly agreementBoost: number;
   readonly conflicts: Guardrails["conflicts"];
@@ -15,46 +22,55 @@ export interface Refining {
   readonly keepsTrace: boolean;
   readonly members: ReadonlyMap<string, Member>;
   /** Values that `fpe` wrote recently, which are not findings. */
-  readonly issued: Issued | undefined;
+  readonly issued: IssuedValues | undefined;
 }
 
-interface Refined {
+interface RefinedFindings {
   /** Candidates by segment, ascending by start. */
   readonly candidates: readonly (readonly Candidate[])[];
   readonly shadow: readonly Annotation[];
 }
 
-const KEEP_NOTHING: Drop = () => undefined;
+const IGNORE_DROPPED: DropListener = () => undefined;
 
-export function refined(inspected: Inspected, how: Refining, drop: Drop = KEEP_NOTHING): Refined {
-  const { inline, shadow } = candidatesOf(inspected, how.members, how.keepsTrace);
+export function refineFindings(
+  inspected: InspectedSegments,
+  options: RefineOptions,
+  onDrop: DropListener = IGNORE_DROPPED,
+): RefinedFindings {
+  const { inline, shadow } = candidatesOf(inspected, options.members, options.keepsTrace);
   const candidates = inline.map((list, at) =>
-    list.length === 0 ? list : refinedSegment(inspected.segments[at]?.text ?? "", list, how, drop),
+    list.length === 0 ? list : refineSegment(inspected.segments[at]?.text ?? "", list, options, onDrop),
   );
   return { candidates, shadow };
 }
 
-function refinedSegment(text: string, found: readonly Candidate[], how: Refining, drop: Drop): readonly Candidate[] {
-  const raised = how.agreementBoost > 0 && found.length > 1 ? agreed(found, how.agreementBoost) : found;
-  const { allows } = how;
-  const isWithinForm = within(formsIn(text));
-  const isIssued = how.issued?.within(text);
+function refineSegment(
+  text: string,
+  found: readonly Candidate[],
+  options: RefineOptions,
+  onDrop: DropListener,
+): readonly Candidate[] {
+  const raised = options.agreementBoost > 0 && found.length > 1 ? boostAgreeing(found, options.agreementBoost) : found;
+  const { allows } = options;
+  const isWithinForm = createSpanTest(formsIn(text));
+  const isIssued = options.issued?.createSpanTest(text);
   const kept = raised.filter((candidate) => {
     const by = reasonToDrop(candidate);
-    if (by !== undefined) drop(candidate, by);
+    if (by !== undefined) onDrop(candidate, by);
     return by === undefined;
   });
-  return settled(text, kept, how.conflicts, drop);
+  return resolveConflicts(text, kept, options.conflicts, onDrop);
 
-  function reasonToDrop({ annotation: { score, start, end }, isVerdict }: Candidate): Dropped["by"] | undefined {
-    if (score < how.scoreThreshold) return "score_threshold";
+  function reasonToDrop({ annotation: { score, start, end }, isVerdict }: Candidate): DroppedFinding["by"] | undefined {
+    if (score < options.scoreThreshold) return "score_threshold";
     if (isVerdict) return undefined;
     if (isWithinForm(start, end) || isIssued?.(start, end) === true) return "form";
     return allows?.(text.slice(start, end)) ? "allow_list" : undefined;
   }
 }
 
-function within(spans: readonly Span[]): (start: number, end: number) => boolean {
+function createSpanTest(spans: readonly Span[]): (start: number, end: number) => boolean {
   if (spans.length === 0) return () => false;
   return (start, end) => {
     let low = 0;
@@ -69,8 +85,10 @@ function within(spans: readonly Span[]): (start: number, end: number) => boolean
   };
 }
 
-export function annotated(inspected: Inspected, how: Refining): Annotated {
-  const dropped: Dropped[] = [];
-  const { candidates, shadow } = refined(inspected, how, ({ annotation }, by) => dropped.push({ annotation, by }));
+export function annotateFindings(inspected: InspectedSegments, options: RefineOptions): AnnotationResult {
+  const dropped: DroppedFinding[] = [];
+  const { candidates, shadow } = refineFindings(inspected, options, ({ annotation }, by) =>
+    dropped.push({ annotation, by }),
+  );
   return { annotations: candidates.flat().map(({ annotation }) => annotation), shadow, dropped };
 }

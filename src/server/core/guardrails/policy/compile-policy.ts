@@ -2,7 +2,7 @@
 
 import type { CompiledPolicy, GuardrailPolicy, Guardrails, PolicyFacts } from "../index.ts";
 import { compileAllowList } from "./allow-list.ts";
-import { annotated, type Refining } from "./annotate.ts";
+import { annotateFindings, type RefineOptions } from "./annotate.ts";
 import { type Member, VERDICT_TYPES } from "./finding-candidates.ts";
 import { type CompiledRule, compileRule } from "./guardrail-rule.ts";
 import { openInspection, type RulesInForce } from "./judge-texts.ts";
@@ -26,53 +26,54 @@ export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): Compi
     keepsTrace: guardrails.explain,
     issued,
   };
-  const whole = population(undefined, rules, facts, refining);
+  const defaultPolicy = compilePopulation(undefined, rules, facts, refining);
   const byProfile = new Map(
     facts.profiles.map(({ name, detectors }) => [
       name,
-      detectors === undefined ? whole : population(detectors, rules, facts, refining),
+      detectors === undefined ? defaultPolicy : compilePopulation(detectors, rules, facts, refining),
     ]),
   );
   return {
-    of: (profile) => (profile === undefined ? whole : (byProfile.get(profile) ?? whole)),
+    of: (profile) => (profile === undefined ? defaultPolicy : (byProfile.get(profile) ?? defaultPolicy)),
     problems: [...allowList.problems, ...refusals, ...ruleProblems(guardrails, facts, rules, keys)],
   };
 }
 
-function population(
+function compilePopulation(
   selected: readonly string[] | undefined,
   rules: readonly CompiledRule[],
   facts: PolicyFacts,
-  refining: Omit<Refining, "members">,
+  refining: Omit<RefineOptions, "members">,
 ): GuardrailPolicy {
   const inForce = facts.detectors.filter(({ name }) => selected === undefined || selected.includes(name));
   const members = new Map<string, Member>(
     inForce.map(({ name, type }, order) => [name, { order, isVerdict: VERDICT_TYPES.has(type) }]),
   );
-  const own = { ...refining, members };
+  const refineOptions = { ...refining, members };
   // An empty selection exempts the profile from rules that read detectors. A rule that reads only the route or the key stays.
   const activeRules = rules.filter(
     ({ requires }) => members.size > 0 || facts.detectors.length === 0 || requires?.size === 0,
   );
-  const rulesInForce: RulesInForce = { ...viewsOf(activeRules), refining: own };
+  const rulesInForce: RulesInForce = { ...groupByView(activeRules), refining: refineOptions };
   return {
     detectors: [...members.keys()],
     rules: activeRules.map(({ rule }) => rule.name),
-    annotate: (inspected, scoreThreshold = own.scoreThreshold) => annotated(inspected, { ...own, scoreThreshold }),
+    annotate: (inspected, scoreThreshold = refineOptions.scoreThreshold) =>
+      annotateFindings(inspected, { ...refineOptions, scoreThreshold }),
     open: (occasion) => openInspection(rulesInForce, occasion),
     weigh: (found, variables) => weighRules(rulesInForce, found, variables),
     judge: (inspected, occasion) => openInspection(rulesInForce, occasion).judge(inspected),
   };
 }
 
-function viewsOf(rules: readonly CompiledRule[]): Pick<RulesInForce, "rules" | "views"> {
-  const places = new Map<string, number>();
+function groupByView(rules: readonly CompiledRule[]): Pick<RulesInForce, "rules" | "views"> {
+  const viewIndexes = new Map<string, number>();
   const views: (ReadonlySet<string> | undefined)[] = [];
   const placed = rules.map((rule) => {
     const key = rule.requires === undefined ? "all" : JSON.stringify([...rule.requires].sort());
-    const view = places.get(key) ?? views.length;
+    const view = viewIndexes.get(key) ?? views.length;
     if (view === views.length) views.push(rule.requires);
-    places.set(key, view);
+    viewIndexes.set(key, view);
     return { rule, view };
   });
   return { rules: placed, views };

@@ -1,7 +1,7 @@
 /** Determines which places of a segment are rewritten by which rule, and the resulting text. */
 
 import type { Edit, Rewrite, Rewriting } from "../index.ts";
-import { byRank, type Candidate } from "./finding-candidates.ts";
+import { type Candidate, compareRanks } from "./finding-candidates.ts";
 import type { CompiledRule } from "./guardrail-rule.ts";
 
 /** Annotation that a rule selected. */
@@ -11,7 +11,7 @@ export interface Claim {
 }
 
 /** Claim with the part of its place that it rewrites. */
-interface Cut extends Claim {
+interface RewriteSpan extends Claim {
   readonly start: number;
   readonly end: number;
 }
@@ -21,15 +21,15 @@ interface Cut extends Claim {
  * another is dropped, since the outer one covers it; of two that overlap in part the earlier loses its end. Source: guardrails
  * reference, 2.4.
  */
-export function cuts(claims: readonly Claim[]): readonly Cut[] {
+export function disjointSpans(claims: readonly Claim[]): readonly RewriteSpan[] {
   const sorted = claims.toSorted(
     ({ candidate: a, by: left }, { candidate: b, by: right }) =>
       a.annotation.start - b.annotation.start ||
       b.annotation.end - a.annotation.end ||
       left.index - right.index ||
-      byRank(a, b),
+      compareRanks(a, b),
   );
-  const kept: Cut[] = [];
+  const kept: RewriteSpan[] = [];
   let reached = -1;
   for (const claim of sorted) {
     const { start, end } = claim.candidate.annotation;
@@ -42,24 +42,24 @@ export function cuts(claims: readonly Claim[]): readonly Cut[] {
   return kept;
 }
 
-interface Rewritten {
+interface RewriteResult {
   readonly rewrite: Rewrite;
   readonly lackingDomain: number;
 }
 
 /** Rewrites the places in text order, so that placeholders are numbered by appearance. */
-export function rewritten(text: string, places: readonly Cut[], rewriting: Rewriting): Rewritten {
+export function rewriteSpans(text: string, spans: readonly RewriteSpan[], rewriting: Rewriting): RewriteResult {
   const edits: Edit[] = [];
-  let lackingDomain = 0;
+  let domainsTooSmall = 0;
   let written = "";
   let at = 0;
-  for (const { start, end, by, candidate } of places) {
+  for (const { start, end, by, candidate } of spans) {
     const { label } = candidate.annotation;
     const value = by.operator(label, text.slice(start, end), rewriting);
-    if (value.lacksDomain) lackingDomain += 1;
+    if (value.isDomainTooSmall) domainsTooSmall += 1;
     edits.push({ start, end, text: value.text, rule: by.rule.name, type: candidate.type });
     written += text.slice(at, start) + value.text;
     at = end;
   }
-  return { rewrite: { text: written + text.slice(at), edits }, lackingDomain };
+  return { rewrite: { text: written + text.slice(at), edits }, lackingDomain: domainsTooSmall };
 }

@@ -1,6 +1,6 @@
 /** Findings in the form that the policy uses before they become annotations. Source: guardrails reference, 2.1 to 2.4. */
 
-import type { Annotation, Dropped, Finding, Inspected } from "../index.ts";
+import type { Annotation, DroppedFinding, Finding, InspectedSegments } from "../index.ts";
 
 export interface Candidate {
   readonly annotation: Annotation;
@@ -19,7 +19,7 @@ export interface Candidate {
   readonly isVerdict: boolean;
 }
 
-export type Drop = (candidate: Candidate, by: Dropped["by"]) => void;
+export type DropListener = (candidate: Candidate, by: DroppedFinding["by"]) => void;
 
 /** Detector types whose findings are verdicts. */
 export const VERDICT_TYPES: ReadonlySet<string> = new Set(["llm", "classify", "embed"]);
@@ -29,7 +29,7 @@ export interface Member {
   readonly isVerdict: boolean;
 }
 
-interface Sorted {
+interface CandidateLists {
   /** Findings by segment. */
   readonly inline: readonly Candidate[][];
   readonly shadow: readonly Annotation[];
@@ -40,10 +40,10 @@ interface Sorted {
  * text may have tens of thousands, so objects are written out: a spread takes ten times as long.
  */
 export function candidatesOf(
-  { segments, found }: Inspected,
+  { segments, found }: InspectedSegments,
   members: ReadonlyMap<string, Member>,
   keepsTrace: boolean,
-): Sorted {
+): CandidateLists {
   const inline: Candidate[][] = segments.map(() => []);
   const shadow: Annotation[] = [];
   for (const { detector, mode, findings } of found) {
@@ -88,7 +88,7 @@ const evidenceOf = ({ trace }: Finding): number =>
  * Compares two candidates for tie-breaking, with the same result on every node. After score and place, a type with a context
  * word wins, then one proven by check digits, then the type's name decides. Source: guardrails reference, 2.4.
  */
-export function byRank(left: Candidate, right: Candidate): number {
+export function compareRanks(left: Candidate, right: Candidate): number {
   const a = left.annotation;
   const b = right.annotation;
   return (
@@ -101,26 +101,28 @@ export function byRank(left: Candidate, right: Candidate): number {
   );
 }
 
-export const byPlace = (left: Candidate, right: Candidate): number =>
-  left.annotation.start - right.annotation.start || left.annotation.end - right.annotation.end || byRank(left, right);
+export const comparePositions = (left: Candidate, right: Candidate): number =>
+  left.annotation.start - right.annotation.start ||
+  left.annotation.end - right.annotation.end ||
+  compareRanks(left, right);
 
 /**
  * Raises the score of a finding that another detector confirms with the same type in an overlapping place. Applied once, to the
  * original scores. Source: guardrails reference, 2.4, `agreement_boost`.
  */
-export function agreed(candidates: readonly Candidate[], boost: number): readonly Candidate[] {
+export function boostAgreeing(candidates: readonly Candidate[], boost: number): readonly Candidate[] {
   const raised = new Set<Candidate>();
   for (const group of byType(candidates)) {
-    const sorted = group.toSorted(byPlace);
+    const sorted = group.toSorted(comparePositions);
     const reaching = twoBest((one, other) => one.annotation.end > other.annotation.end);
     for (const one of sorted) {
-      const before = reaching.otherThan(one);
+      const before = reaching.bestFromOtherDetector(one);
       if (before !== undefined && before.annotation.end > one.annotation.start) raised.add(one);
       reaching.add(one);
     }
     const beginning = twoBest((one, other) => one.annotation.start < other.annotation.start);
     for (const one of sorted.toReversed()) {
-      const behind = beginning.otherThan(one);
+      const behind = beginning.bestFromOtherDetector(one);
       if (behind !== undefined && behind.annotation.start < one.annotation.end) raised.add(one);
       beginning.add(one);
     }
@@ -136,7 +138,7 @@ export function agreed(candidates: readonly Candidate[], boost: number): readonl
 interface TwoBest {
   readonly add: (candidate: Candidate) => void;
   /** Returns the best candidate from a detector other than that of the given candidate. */
-  readonly otherThan: (candidate: Candidate) => Candidate | undefined;
+  readonly bestFromOtherDetector: (candidate: Candidate) => Candidate | undefined;
 }
 
 /** Tracks the best added candidate, and the best one from any other detector. */
@@ -152,7 +154,7 @@ function twoBest(isBetter: (one: Candidate, other: Candidate) => boolean): TwoBe
         best = one;
       } else if (!isSame(one, best) && (second === undefined || isBetter(one, second))) second = one;
     },
-    otherThan: (one) => (isSame(one, best) ? second : best),
+    bestFromOtherDetector: (one) => (isSame(one, best) ? second : best),
   };
 }
 

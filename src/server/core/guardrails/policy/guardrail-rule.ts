@@ -53,12 +53,17 @@ export function compileRule(rule: GuardrailRule, index: number, keys: OperatorKe
   return { kind: "compiled", rule: compiled };
 }
 
-interface Part {
+interface CompiledPart {
   readonly expression: Expression | undefined;
   readonly problems: readonly GuardrailProblem[];
 }
 
-function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select", variables: VariableTypes): Part {
+function expressionOf(
+  rule: GuardrailRule,
+  index: number,
+  key: "when" | "select",
+  variables: VariableTypes,
+): CompiledPart {
   const source = rule[key];
   if (source === undefined || source.trim() === "") return { expression: undefined, problems: [] };
   const compiled = compileExpression(source, { variables, result: "bool" });
@@ -66,7 +71,7 @@ function expressionOf(rule: GuardrailRule, index: number, key: "when" | "select"
   const problems = wrong.map((problem) => ({
     severity: "error" as const,
     path: rulePath(index, key),
-    message: placed(problem, source),
+    message: withPosition(problem, source),
   }));
   return { expression: compiled.kind === "compiled" ? compiled.expression : undefined, problems };
 }
@@ -84,7 +89,7 @@ const mistakesOf = ({ failures, mentions }: Expression): readonly ExpressionProb
 ];
 
 /** Puts the position before the message: the column, and also the line if the expression has more than one. */
-export const placed = (
+export const withPosition = (
   { line, column, message }: Pick<ExpressionProblem, "line" | "column" | "message">,
   source: string,
 ): string => (source.includes("\n") ? `line ${line}, column ${column}: ${message}` : `column ${column}: ${message}`);

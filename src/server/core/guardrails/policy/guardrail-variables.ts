@@ -94,7 +94,7 @@ export const whenVariables = (
 /** Returns an empty view. Its labels have no prototype, so that a label cannot match an inherited property. */
 export const emptyView = (): View => ({ annotations: [], labels: Object.create(null) as Record<string, number> });
 
-export function addTo({ annotations, labels }: View, value: AnnotationValue): void {
+export function addToView({ annotations, labels }: View, value: AnnotationValue): void {
   annotations.push(value);
   labels[value.type] = Math.max(labels[value.type] ?? 0, value.score);
 }

@@ -2,23 +2,23 @@
 
 import { type Expression, Fault, type Variables } from "../../cel/index.ts";
 import type {
-  Inspected,
+  InspectedSegments,
   Inspection,
+  InspectionContext,
   Judgement,
-  Occasion,
   Rewrite,
   Rewriting,
   RuleDecision,
   RuleFault,
   Segment,
 } from "../index.ts";
-import { type Refining, refined } from "./annotate.ts";
-import { type Claim, cuts, rewritten } from "./edits.ts";
+import { type RefineOptions, refineFindings } from "./annotate.ts";
+import { type Claim, disjointSpans, rewriteSpans } from "./edits.ts";
 import type { Candidate } from "./finding-candidates.ts";
 import type { CompiledRule } from "./guardrail-rule.ts";
 import {
   type AnnotationValue,
-  addTo,
+  addToView,
   annotationValue,
   emptyView,
   type View,
@@ -30,21 +30,24 @@ export interface RulesInForce {
   readonly rules: readonly { readonly rule: CompiledRule; readonly view: number }[];
   /** Detectors whose annotations a view contains; `undefined` for all. */
   readonly views: readonly (ReadonlySet<string> | undefined)[];
-  readonly refining: Refining;
+  readonly refining: RefineOptions;
 }
 
 /** Annotation in the current piece. */
-interface Fresh {
+interface NewAnnotation {
   readonly candidate: Candidate;
   readonly segment: Segment;
   readonly value: AnnotationValue;
 }
 
-type End =
+type FinalOutcome =
   | { readonly kind: "deny"; readonly by: RuleDecision; readonly message: string }
   | { readonly kind: "fault"; readonly by: RuleFault };
 
-export function openInspection(inForce: RulesInForce, { variables, rewriting, restores }: Occasion): Inspection {
+export function openInspection(
+  inForce: RulesInForce,
+  { variables, rewriting, restores }: InspectionContext,
+): Inspection {
   const views = inForce.views.map((detectors) => {
     const view = emptyView();
     return { annotations: view.annotations, labels: view.labels, detectors, seen: whenVariables(variables, view) };
@@ -52,32 +55,33 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
   /** Rules that have annotated; each is reported again only when it reads something new. */
   const annotated = new Set<CompiledRule>();
   /** Judgement of a text without findings. It stays valid until something is found, since rules read nothing else. */
-  let silent: Judgement | undefined;
+  let emptyJudgement: Judgement | undefined;
   return {
     judge(inspected) {
       const isEmpty = hasNothingNew(inspected);
-      if (isEmpty && silent !== undefined) return silent;
-      const judgement = judgedAnew(inspected);
-      silent = isEmpty && isSilent(judgement) ? judgement : undefined;
+      if (isEmpty && emptyJudgement !== undefined) return emptyJudgement;
+      const judgement = evaluateRules(inspected);
+      emptyJudgement = isEmpty && hasNoEffect(judgement) ? judgement : undefined;
       return judgement;
     },
   };
 
-  function judgedAnew(inspected: Inspected): Judgement {
+  function evaluateRules(inspected: InspectedSegments): Judgement {
     const { segments, pending } = inspected;
-    const { candidates, shadow } = refined(inspected, inForce.refining);
+    const { candidates, shadow } = refineFindings(inspected, inForce.refining);
     const all = candidates.flat();
-    const fresh = views.map((view) => grown(view, view.detectors, all, segments));
+    const fresh = views.map((view) => addNewAnnotations(view, view.detectors, all, segments));
     const decisions: { readonly rule: CompiledRule; readonly decision: RuleDecision | undefined }[] = [];
     const skipped: RuleFault[] = [];
     const claims: Claim[] = [];
-    let end: End | undefined;
+    let end: FinalOutcome | undefined;
 
     for (const { rule, view: at } of inForce.rules) {
       const view = views[at];
-      const news = fresh[at];
-      if (view === undefined || news === undefined || (pending !== undefined && waits(rule, pending))) continue;
-      const outcome = weighed(rule, view.seen, news, { variables, restores });
+      const newAnnotations = fresh[at];
+      if (view === undefined || newAnnotations === undefined || (pending !== undefined && mustWait(rule, pending)))
+        continue;
+      const outcome = evaluateRule(rule, view.seen, newAnnotations, { variables, restores });
       if ("part" in outcome) {
         if (!rule.failsOpen) {
           end = { kind: "fault", by: outcome };
@@ -86,10 +90,10 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
         skipped.push(outcome);
       } else if (outcome.fires) {
         const { action } = rule.rule;
-        if (action === "annotate" && news.length === 0 && annotated.has(rule)) continue;
+        if (action === "annotate" && newAnnotations.length === 0 && annotated.has(rule)) continue;
         annotated.add(rule);
         for (const claim of outcome.claims) claims.push(claim);
-        const decision = action === "redact" ? undefined : decisionOf(rule, news);
+        const decision = action === "redact" ? undefined : decisionOf(rule, newAnnotations);
         decisions.push({ rule, decision });
         if (decision?.action === "deny") {
           end = { kind: "deny", by: decision, message: rule.message };
@@ -109,41 +113,41 @@ export function openInspection(inForce: RulesInForce, { variables, rewriting, re
       const message =
         excess === undefined
           ? `guardrail rule ${rule} could not be evaluated`
-          : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MOST_ENCRYPTED} in one message`;
+          : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MAX_ENCRYPTED} in one message`;
       return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
     }
-    const { rewrites, acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
-    const acting = decisions.flatMap(
-      ({ rule, decision }) => decision ?? redaction(rule, acted.get(rule), segments) ?? [],
+    const { rewrites, rewrittenByRule: acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
+    const finalDecisions = decisions.flatMap(
+      ({ rule, decision }) => decision ?? redactDecision(rule, acted.get(rule), segments) ?? [],
     );
-    return { outcome: "allow", rewrites, decisions: acting, skipped, annotations, shadow, fpeDomainTooSmall };
+    return { outcome: "allow", rewrites, decisions: finalDecisions, skipped, annotations, shadow, fpeDomainTooSmall };
   }
 }
 
 /** Returns true if this is a single text in which no detector found anything. */
-const hasNothingNew = ({ segments, found, pending }: Inspected): boolean =>
+const hasNothingNew = ({ segments, found, pending }: InspectedSegments): boolean =>
   segments.length === 1 &&
   pending === undefined &&
   found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
 
-const isSilent = ({ outcome, decisions, skipped, annotations, shadow }: Judgement): boolean =>
+const hasNoEffect = ({ outcome, decisions, skipped, annotations, shadow }: Judgement): boolean =>
   outcome === "allow" && [decisions, skipped, annotations, shadow].every((list) => list.length === 0);
 
-const waits = ({ rule, requires }: CompiledRule, pending: ReadonlySet<string>): boolean =>
+const mustWait = ({ rule, requires }: CompiledRule, pending: ReadonlySet<string>): boolean =>
   rule.action !== "redact" && requires !== undefined && [...requires].some((name) => pending.has(name));
 
-function grown(
+function addNewAnnotations(
   view: View,
   detectors: ReadonlySet<string> | undefined,
   candidates: readonly Candidate[],
   segments: readonly Segment[],
-): readonly Fresh[] {
+): readonly NewAnnotation[] {
   return candidates.flatMap((candidate) => {
     const segment = segments[candidate.annotation.segment];
     const isSeen = detectors === undefined || candidate.sources.some((source) => detectors.has(source));
     if (segment === undefined || !isSeen) return [];
     const value = annotationValue(candidate, segment);
-    addTo(view, value);
+    addToView(view, value);
     return [{ candidate, segment, value }];
   });
 }
@@ -151,46 +155,46 @@ function grown(
 type Outcome = RuleFault | { readonly fires: boolean; readonly claims: readonly Claim[] };
 
 /** Maximum number of values that one rule encrypts in one message, which takes a tenth of a second of this thread. */
-export const MOST_ENCRYPTED = 2_000;
+export const MAX_ENCRYPTED = 2_000;
 const TOO_MANY = new Fault(
   "cost",
-  `it selects more than ${MOST_ENCRYPTED} values, which is the maximum that \`fpe\` encrypts in one message`,
+  `it selects more than ${MAX_ENCRYPTED} values, which is the maximum that \`fpe\` encrypts in one message`,
 );
 
-const SILENT: Outcome = Object.freeze({ fires: false, claims: [] });
+const NO_EFFECT: Outcome = Object.freeze({ fires: false, claims: [] });
 
-/** Evaluates a rule. `seen` contains the variables of `when`; `context` is the same without annotations. */
-function weighed(
+/** Evaluates a rule. `conditionVariables` contains the variables of `when`; `context` is the same without annotations. */
+function evaluateRule(
   rule: CompiledRule,
-  seen: Variables,
-  news: readonly Fresh[],
-  { variables: context, restores }: Pick<Occasion, "variables" | "restores">,
+  conditionVariables: Variables,
+  newAnnotations: readonly NewAnnotation[],
+  { variables: context, restores }: Pick<InspectionContext, "variables" | "restores">,
 ): Outcome {
-  const fired = rule.when === undefined ? news.length > 0 : evaluated(rule.when, seen);
+  const fired = rule.when === undefined ? newAnnotations.length > 0 : evaluateCondition(rule.when, conditionVariables);
   if (fired instanceof Fault) return faultOf(rule, "when", fired);
-  if (!fired) return SILENT;
+  if (!fired) return NO_EFFECT;
   const claims: Claim[] = [];
   if (rule.rule.action !== "redact") return { fires: true, claims };
   const isFpe = rule.rule.operator === "fpe";
-  const most = isFpe ? MOST_ENCRYPTED : Number.POSITIVE_INFINITY;
+  const maxClaims = isFpe ? MAX_ENCRYPTED : Number.POSITIVE_INFINITY;
   // One object is reused for all annotations, since copying the context takes longer than the evaluation.
   const variables: Record<string, Variables[string]> = { ...context };
-  for (const { candidate, segment, value } of news) {
+  for (const { candidate, segment, value } of newAnnotations) {
     if (segment.isReadOnly || !rule.kinds.has(segment.kind)) continue;
     // Values that will be restored are not encrypted first.
     if (isFpe && restores?.(candidate.annotation) === true) continue;
     variables["a"] = value;
-    const isSelected = rule.select === undefined || evaluated(rule.select, variables);
+    const isSelected = rule.select === undefined || evaluateCondition(rule.select, variables);
     if (isSelected instanceof Fault) return faultOf(rule, "select", isSelected);
     if (isSelected) claims.push({ by: rule, candidate });
   }
-  if (claims.length > most) return { ...faultOf(rule, "select", TOO_MANY), excess: claims.length };
+  if (claims.length > maxClaims) return { ...faultOf(rule, "select", TOO_MANY), excess: claims.length };
   return { fires: claims.length > 0, claims };
 }
 
 const NOT_BOOL = new Fault("type", "the condition is not a bool");
 
-function evaluated(expression: Expression, variables: Variables): boolean | Fault {
+function evaluateCondition(expression: Expression, variables: Variables): boolean | Fault {
   const outcome = expression.evaluate(variables);
   if (outcome.kind === "error") return outcome.error;
   return typeof outcome.value === "boolean" ? outcome.value : NOT_BOOL;
@@ -214,7 +218,7 @@ function decisionOf(
   return { rule: rule.name, action: rule.action, controls: rule.controls ?? [], types, kinds };
 }
 
-function redaction(
+function redactDecision(
   rule: CompiledRule,
   rewritten: readonly Candidate[] | undefined,
   segments: readonly Segment[],
@@ -227,32 +231,32 @@ function redaction(
   return read.length === 0 ? undefined : decisionOf(rule, read);
 }
 
-interface RewrittenAll {
+interface RewriteAllResult {
   readonly rewrites: readonly (Rewrite | undefined)[];
   /** Findings that each rule rewrote. */
-  readonly acted: ReadonlyMap<CompiledRule, readonly Candidate[]>;
+  readonly rewrittenByRule: ReadonlyMap<CompiledRule, readonly Candidate[]>;
   readonly fpeDomainTooSmall: number;
 }
 
-function rewriteAll(segments: readonly Segment[], claims: readonly Claim[], rewriting: Rewriting): RewrittenAll {
+function rewriteAll(segments: readonly Segment[], claims: readonly Claim[], rewriting: Rewriting): RewriteAllResult {
   const acted = new Map<CompiledRule, Candidate[]>();
   const rewrites = new Array<Rewrite | undefined>(segments.length).fill(undefined);
   let fpeDomainTooSmall = 0;
-  if (claims.length === 0) return { rewrites, acted, fpeDomainTooSmall };
+  if (claims.length === 0) return { rewrites, rewrittenByRule: acted, fpeDomainTooSmall };
   const bySegment = segments.map((): Claim[] => []);
   for (const claim of claims) bySegment[claim.candidate.annotation.segment]?.push(claim);
   for (const [at, own] of bySegment.entries()) {
     const segment = segments[at];
     if (segment === undefined || own.length === 0) continue;
-    const places = cuts(own);
+    const places = disjointSpans(own);
     for (const { by, candidate } of places) {
       const list = acted.get(by);
       if (list === undefined) acted.set(by, [candidate]);
       else list.push(candidate);
     }
-    const { rewrite, lackingDomain } = rewritten(segment.text, places, rewriting);
+    const { rewrite, lackingDomain } = rewriteSpans(segment.text, places, rewriting);
     rewrites[at] = rewrite;
     fpeDomainTooSmall += lackingDomain;
   }
-  return { rewrites, acted, fpeDomainTooSmall };
+  return { rewrites, rewrittenByRule: acted, fpeDomainTooSmall };
 }

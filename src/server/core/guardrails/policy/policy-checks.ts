@@ -13,7 +13,7 @@ import {
   SEGMENT_KINDS,
   type SegmentKind,
 } from "../index.ts";
-import { type CompiledRule, placed, rulePath } from "./guardrail-rule.ts";
+import { type CompiledRule, rulePath, withPosition } from "./guardrail-rule.ts";
 import { alphabetOf, type Feasibility, feasibilityOf, type OperatorKeys } from "./operators/index.ts";
 import { contextOf, typesOf, wouldSelect } from "./sampling.ts";
 
@@ -27,7 +27,7 @@ export function ruleProblems(
   rules: readonly CompiledRule[],
   keys: OperatorKeys,
 ): readonly GuardrailProblem[] {
-  const isFeasible = feasibilities(facts, keys);
+  const isFeasible = createFeasibilityLookup(facts, keys);
   let closedBy: string | undefined;
   return rules.flatMap((rule) => {
     const read = facts.detectors.filter(({ name }) => rule.requires === undefined || rule.requires.has(name));
@@ -36,10 +36,10 @@ export function ruleProblems(
       ...alphabetProblems(guardrails, rule, inline, isFeasible),
       ...streamProblems(guardrails, rule, inline),
       ...scheduleProblems(guardrails, rule, inline),
-      ...unreadKeys(rule),
-      ...(closedBy === undefined ? emptyRule(rule, read, inline) : [unreached(rule, closedBy)]),
-      ...faultWithoutFindings(rule),
-      ...namings(facts, rule, inline),
+      ...unusedKeyProblems(rule),
+      ...(closedBy === undefined ? ineffectiveRuleProblems(rule, read, inline) : [unreachableProblem(rule, closedBy)]),
+      ...conditionFaultProblems(rule),
+      ...nameProblems(facts, rule, inline),
     ];
     if (rule.rule.action === "deny" && rule.when?.constant === true) closedBy ??= rule.rule.name;
     return problems;
@@ -52,7 +52,7 @@ const warning = ({ index }: CompiledRule, key: string | undefined, message: stri
   message,
 });
 
-const listed = (names: readonly string[]): string => {
+const formatNames = (names: readonly string[]): string => {
   const shown = names.slice(0, SHOWN).map((name) => `\`${name}\``);
   return names.length > SHOWN ? `${shown.join(", ")} and ${names.length - SHOWN} more` : shown.join(", ");
 };
@@ -87,12 +87,12 @@ function alphabetProblems(
     return [warning(rule, "operator", message)];
   });
   if (missing.size === 0) return problems;
-  const message = `the operator \`fpe\` has no alphabet for ${listed([...missing])}: name it in \`guardrails.fpe_alphabets\`, or choose other types by \`select\``;
+  const message = `the operator \`fpe\` has no alphabet for ${formatNames([...missing])}: name it in \`guardrails.fpe_alphabets\`, or choose other types by \`select\``;
   return [...problems, { severity: "error", path: rulePath(rule.index, "operator"), message }];
 }
 
 /** Returns the feasibility of encryption for types whose alphabet the document defines; tests cover the others. */
-function feasibilities(
+function createFeasibilityLookup(
   { formatOf }: PolicyFacts,
   { fpe, alphabets }: OperatorKeys,
 ): (label: string) => Feasibility | undefined {
@@ -112,7 +112,7 @@ const writableKinds = (rule: CompiledRule, { kinds }: DetectorFacts): readonly S
   kinds.filter((kind) => rule.kinds.has(kind));
 
 /** Returns whether the rule applies only to requests, because its condition requires that direction. */
-const isOfRequests = ({ when }: CompiledRule): boolean =>
+const appliesOnlyToRequests = ({ when }: CompiledRule): boolean =>
   when?.comparisons.some(
     ({ path, how, texts, isDemanded }) =>
       path === "direction" && how === "equals" && isDemanded && !texts.includes("response"),
@@ -124,11 +124,11 @@ function streamProblems(
   rule: CompiledRule,
   detectors: readonly DetectorFacts[],
 ): readonly GuardrailProblem[] {
-  if ((stream?.policy ?? "window") !== "window" || isOfRequests(rule)) return [];
+  if ((stream?.policy ?? "window") !== "window" || appliesOnlyToRequests(rule)) return [];
   const { action } = rule.rule;
   const late = detectors.filter(({ kinds, hasHorizon }) => kinds.includes("output") && !hasHorizon);
   if (action === "deny" && late.length > 0) {
-    const message = `${listed(late.map(({ name }) => name))} can only judge a streamed answer while it is sent: text that was sent before a denial cannot be taken back; \`guardrails.stream.policy: buffer\` holds it back`;
+    const message = `${formatNames(late.map(({ name }) => name))} can only judge a streamed answer while it is sent: text that was sent before a denial cannot be taken back; \`guardrails.stream.policy: buffer\` holds it back`;
     return [warning(rule, undefined, message)];
   }
   if (action !== "redact" || !rule.kinds.has("output")) return [];
@@ -165,26 +165,26 @@ function scheduleProblems(
   );
   if (tooLate.length > 0) {
     const effect = overlap?.on_redact === "allow" ? "passes unchanged and is recorded" : "is refused";
-    const message = `cannot rewrite a request after it was forwarded: a request in which ${listed(tooLate.map(({ name }) => name))} (\`schedule: overlap\`) finds something to rewrite ${effect} (\`guardrails.overlap.on_redact\`)`;
+    const message = `cannot rewrite a request after it was forwarded: a request in which ${formatNames(tooLate.map(({ name }) => name))} (\`schedule: overlap\`) finds something to rewrite ${effect} (\`guardrails.overlap.on_redact\`)`;
     found.push(warning(rule, undefined, message));
   }
   // With `overlap`, a rule waits for the detectors that it names in `requires`.
-  const unheard = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
-  if (rule.rule.action !== "redact" && unheard.length > 0 && isTrueOfNothing(rule)) {
-    const message = `is true if nothing was found, and is evaluated before ${listed(unheard.map(({ name }) => name))} has answered: name the detectors that it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
+  const unawaited = late.filter(({ schedule }) => schedule === "async" || rule.requires === undefined);
+  if (rule.rule.action !== "redact" && unawaited.length > 0 && isTrueWithoutFindings(rule)) {
+    const message = `is true if nothing was found, and is evaluated before ${formatNames(unawaited.map(({ name }) => name))} has answered: name the detectors that it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
     found.push(warning(rule, "when", message));
   }
   return found;
 }
 
-function isTrueOfNothing({ when }: CompiledRule): boolean {
+function isTrueWithoutFindings({ when }: CompiledRule): boolean {
   if (when === undefined || when.constant !== undefined || !readsFindingsAlone(when)) return false;
-  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  const outcome = when.evaluate({ ...contextOf("user"), ...NO_FINDINGS });
   return outcome.kind === "value" && outcome.value === true;
 }
 
 /** Reports keys that only another action uses. */
-function unreadKeys(rule: CompiledRule): readonly GuardrailProblem[] {
+function unusedKeyProblems(rule: CompiledRule): readonly GuardrailProblem[] {
   const { action, select, kinds, replacement, message, operator } = rule.rule;
   const found: GuardrailProblem[] = [];
   const reportUnread = (key: string, reader: string): void => {
@@ -214,7 +214,7 @@ const differing = (
   keys: readonly (keyof typeof OPERATOR_DEFAULTS)[],
 ): readonly (keyof typeof OPERATOR_DEFAULTS)[] => keys.filter((key) => rule[key] !== OPERATOR_DEFAULTS[key]);
 
-const unreached = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
+const unreachableProblem = (rule: CompiledRule, closedBy: string): GuardrailProblem =>
   warning(rule, undefined, `is never reached: rule \`${closedBy}\` before it always denies`);
 
 const DIRECTIONS: readonly Direction[] = ["request", "response"];
@@ -223,7 +223,7 @@ const HOPS: readonly Hop[] = ["llm", "mcp", "a2a", "inspect"];
 const NEVER = "the rule never acts";
 
 /** Reports a rule that can never fire, or that has nothing to rewrite. */
-function emptyRule(
+function ineffectiveRuleProblems(
   rule: CompiledRule,
   read: readonly DetectorFacts[],
   inline: readonly DetectorFacts[],
@@ -231,7 +231,7 @@ function emptyRule(
   const { when, select } = rule;
   if (when?.constant === false) return [warning(rule, "when", `is always false: ${NEVER}`)];
   if (select?.constant === false) return [warning(rule, "select", `is always false: ${NEVER}`)];
-  const needsFindings = rule.rule.action === "redact" || when === undefined || isFalseOfNothing(when);
+  const needsFindings = rule.rule.action === "redact" || when === undefined || isFalseWithoutFindings(when);
   if (!needsFindings) return [];
   if (rule.requires?.size === 0) {
     return [warning(rule, "requires", `an empty list sees no finding of any detector: ${NEVER}`)];
@@ -240,21 +240,21 @@ function emptyRule(
     const why =
       read.length === 0
         ? "there is no detector to find anything"
-        : `${listed(read.map(({ name }) => name))} in \`mode: shadow\`, which rules do not see`;
+        : `${formatNames(read.map(({ name }) => name))} in \`mode: shadow\`, which rules do not see`;
     return [warning(rule, undefined, `${why}: ${NEVER}`)];
   }
   if (rule.rule.action !== "redact") return [];
   if (inline.some((detector) => writableKinds(rule, detector).length > 0)) return [];
-  const message = `its detectors read ${listed([...new Set(inline.flatMap(({ kinds }) => kinds))])}, and the rule rewrites none of these kinds: ${NEVER}`;
+  const message = `its detectors read ${formatNames([...new Set(inline.flatMap(({ kinds }) => kinds))])}, and the rule rewrites none of these kinds: ${NEVER}`;
   return [warning(rule, "kinds", message)];
 }
 
-const NOTHING = { annotations: [], labels: {} };
+const NO_FINDINGS = { annotations: [], labels: {} };
 
 /** Returns whether the condition reads only findings and is false if there are none. */
-function isFalseOfNothing(when: Expression): boolean {
+function isFalseWithoutFindings(when: Expression): boolean {
   if (!readsFindingsAlone(when)) return false;
-  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  const outcome = when.evaluate({ ...contextOf("user"), ...NO_FINDINGS });
   return outcome.kind === "value" && outcome.value === false;
 }
 
@@ -264,10 +264,10 @@ const readsFindingsAlone = ({ reads }: Expression): boolean =>
 /**
  * Reports a condition that fails without findings, such as `labels["pii/X"]`: it would refuse every message without that type.
  */
-function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
+function conditionFaultProblems(rule: CompiledRule): readonly GuardrailProblem[] {
   const { when, failsOpen } = rule;
   if (when === undefined || !readsFindingsAlone(when)) return [];
-  const outcome = when.evaluate({ ...contextOf("user"), ...NOTHING });
+  const outcome = when.evaluate({ ...contextOf("user"), ...NO_FINDINGS });
   if (outcome.kind !== "error") return [];
   const effect = failsOpen ? "the rule is skipped and the error is logged" : "every such message is refused";
   const message = `cannot be evaluated if nothing was found (${outcome.error.message}), so ${effect}; check \`"<category>/<LABEL>" in labels &&\` first`;
@@ -275,62 +275,62 @@ function faultWithoutFindings(rule: CompiledRule): readonly GuardrailProblem[] {
 }
 
 /** Reports unknown names, and suggests the most similar known name. */
-function namings(
+function nameProblems(
   { detectors, profiles }: PolicyFacts,
   rule: CompiledRule,
   inline: readonly DetectorFacts[],
 ): readonly GuardrailProblem[] {
   const profileNames = profiles.map(({ name }) => name);
-  const isOpen = inline.some(({ gives }) => gives === undefined);
-  const types = isOpen ? undefined : [...new Set(inline.flatMap(({ gives }) => gives ?? []))];
+  const isOpen = inline.some(({ findingTypes }) => findingTypes === undefined);
+  const types = isOpen ? undefined : [...new Set(inline.flatMap(({ findingTypes }) => findingTypes ?? []))];
   const labels = types?.map((type) => type.slice(type.indexOf("/") + 1));
   const elsewhere = (type: string): string | undefined =>
-    detectors.find((one) => one.mode === "inline" && !inline.includes(one) && one.gives?.includes(type))?.name;
+    detectors.find((one) => one.mode === "inline" && !inline.includes(one) && one.findingTypes?.includes(type))?.name;
   const messages = new Map<string, GuardrailProblem>();
   for (const key of ["when", "select"] as const) {
     const named = (rule[key]?.comparisons ?? []).map((one) => ({ ...one, subject: one.path }));
     for (const mention of [...(rule[key]?.mentions ?? []), ...named]) {
       for (const text of mention.texts) {
-        const message = complaint(mention.subject, mention.how, text);
+        const message = unknownNameMessage(mention.subject, mention.how, text);
         if (message === undefined) continue;
-        const positioned = placed({ ...mention, message }, rule.rule[key] ?? "");
+        const positioned = withPosition({ ...mention, message }, rule.rule[key] ?? "");
         messages.set(positioned, warning(rule, key, positioned));
       }
     }
   }
   return [...messages.values()];
 
-  function complaint(subject: string, how: Mention["how"], text: string): string | undefined {
+  function unknownNameMessage(subject: string, how: Mention["how"], text: string): string | undefined {
     switch (subject) {
       case "annotation.type":
       case "labels":
-        return unknown("detector that the rule reads gives", text, types, how, elsewhere(text));
+        return unknownMessage("detector that the rule reads gives", text, types, how, elsewhere(text));
       case "annotation.label":
-        return unknown("detector that the rule reads gives", text, labels, how);
+        return unknownMessage("detector that the rule reads gives", text, labels, how);
       case "annotation.category":
-        return unknown("category is called", text, CATEGORIES, how);
+        return unknownMessage("category is called", text, CATEGORIES, how);
       case "annotation.kind":
-        return unknown("kind of segment is called", text, SEGMENT_KINDS, how);
+        return unknownMessage("kind of segment is called", text, SEGMENT_KINDS, how);
       case "annotation.detector":
-        return unknown(
+        return unknownMessage(
           "detector that the rule reads is called",
           text,
           inline.map(({ name }) => name),
           how,
         );
       case "direction":
-        return unknown("direction is called", text, DIRECTIONS, how);
+        return unknownMessage("direction is called", text, DIRECTIONS, how);
       case "hop":
-        return unknown("hop is called", text, HOPS, how);
+        return unknownMessage("hop is called", text, HOPS, how);
       case "profile":
-        return text === "" ? undefined : unknown("profile is called", text, profileNames, how);
+        return text === "" ? undefined : unknownMessage("profile is called", text, profileNames, how);
       default:
         return undefined;
     }
   }
 }
 
-function unknown(
+function unknownMessage(
   what: string,
   text: string,
   names: readonly string[] | undefined,

@@ -52,8 +52,8 @@ export function wouldSelect(rule: CompiledRule, detector: DetectorFacts, type: s
 }
 
 /** Returns the types that the detector can report; if these are unknown, the types that the rule names. */
-export const typesOf = ({ select }: CompiledRule, { gives }: DetectorFacts): readonly string[] =>
-  gives ??
+export const typesOf = ({ select }: CompiledRule, { findingTypes }: DetectorFacts): readonly string[] =>
+  findingTypes ??
   select?.mentions.flatMap(({ subject, how, texts }) =>
     subject === "annotation.type" && how === "equals"
       ? texts

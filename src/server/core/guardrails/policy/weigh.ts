@@ -25,7 +25,7 @@ export function weighRules(
 
 type Weight = Pick<RuleWeight, "fires" | "reads">;
 
-const SILENT: Weight = { fires: "no" };
+const DOES_NOT_FIRE: Weight = { fires: "no" };
 const FIRES: Weight = { fires: "yes" };
 const unknown = (reads: string): Weight => ({ fires: "unknown", reads });
 
@@ -33,23 +33,23 @@ function weightOf(rule: CompiledRule, found: readonly KnownFinding[], variables:
   const { requires, when } = rule;
   // Findings of several detectors may have been merged into one.
   if (requires !== undefined && found.some(({ detector }) => !requires.has(detector))) return unknown("detectors");
-  const watch = new Watch();
+  const watch = new AccessRecorder();
   const values = found.flatMap((finding) => Array.from({ length: finding.count }, () => watch.value(finding)));
   const labels = watch.labels(found);
   if (when === undefined) {
-    if (values.length === 0) return SILENT;
+    if (values.length === 0) return DOES_NOT_FIRE;
   } else {
     const outcome = when.evaluate(whenVariables(variables, { annotations: values, labels }));
     if (watch.read !== undefined) return unknown(watch.read);
     if (outcome.kind === "error" || outcome.value instanceof Fault || typeof outcome.value !== "boolean") {
       return { fires: rule.failsOpen ? "no" : "fault" };
     }
-    if (!outcome.value) return SILENT;
+    if (!outcome.value) return DOES_NOT_FIRE;
   }
-  return rule.rule.action === "redact" ? selected(rule, found, variables) : FIRES;
+  return rule.rule.action === "redact" ? weighSelection(rule, found, variables) : FIRES;
 }
 
-function selected(
+function weighSelection(
   { select, kinds }: CompiledRule,
   found: readonly KnownFinding[],
   variables: GuardrailVariables,
@@ -58,13 +58,13 @@ function selected(
     if (!REWRITTEN.has(finding.kind)) return unknown("which texts can be rewritten");
     if (![...kinds].some((kind) => kind === finding.kind)) continue;
     if (select === undefined) return FIRES;
-    const watch = new Watch();
+    const watch = new AccessRecorder();
     const outcome = select.evaluate({ ...variables, a: watch.value(finding) });
     if (watch.read !== undefined) return unknown(watch.read);
     if (outcome.kind === "error") return unknown("what it cannot select by");
     if (outcome.value === true) return FIRES;
   }
-  return SILENT;
+  return DOES_NOT_FIRE;
 }
 
 const FIELDS: Readonly<Record<string, string>> = {
@@ -76,7 +76,7 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 
 /** Records which unknown value an expression reads. */
-class Watch {
+class AccessRecorder {
   read: string | undefined;
 
   value(finding: KnownFinding): never {

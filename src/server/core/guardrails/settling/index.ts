@@ -4,18 +4,18 @@ export { answerFacts, type EndedInspection, inspectionFacts, sumFacts } from "./
 export { JudgedAnswer, type RewrittenText } from "./judged-answer.ts";
 export { createGuardrailMetrics, type GuardrailMetrics } from "./metrics.ts";
 export {
-  actedIn,
-  countShadow,
+  type AnswerResult,
+  addFindingCounts,
   type Facts,
+  type FindingCounts,
+  formatDecision,
+  formatDecisions,
   type GuardrailRecord,
   type GuardrailSinks,
   type GuardrailTrail,
-  type JudgedWhole,
   type RecordData,
   type RecordValue,
-  type Settled,
-  type ShadowCounts,
-  settleJudged,
-  settleWhole,
-  spelledDecision,
+  type SettledMessage,
+  settleAnswerResult,
+  settleMessage,
 } from "./settle.ts";

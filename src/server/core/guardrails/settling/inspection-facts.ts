@@ -1,9 +1,9 @@
 /** Facts of an inspection for traces: configured names and counts, never a text. */
 
 import type { Judgement } from "../judgement.ts";
-import type { Guarded } from "../population-guard.ts";
+import type { GuardResult } from "../population-guard.ts";
 import type { JudgedAnswer } from "./judged-answer.ts";
-import { spelledDecision } from "./settle.ts";
+import { formatDecision } from "./settle.ts";
 
 export interface EndedInspection {
   /** Outcome. `error`: a rule or detector failed, and the message is refused. `abandoned`: the client disconnected. */
@@ -18,7 +18,7 @@ export interface EndedInspection {
 }
 
 /** Returns the facts of a whole message. `guarded` is `undefined` if the client disconnected before its end. */
-export function inspectionFacts(guarded: Guarded | undefined, segments: number): EndedInspection {
+export function inspectionFacts(guarded: GuardResult | undefined, segments: number): EndedInspection {
   if (guarded === undefined) return { outcome: "abandoned", segments, rules: [], failed: [] };
   const { judgement, failures } = guarded;
   const isRewritten = judgement?.outcome === "allow" && judgement.rewrites.some((one) => one !== undefined);
@@ -26,26 +26,26 @@ export function inspectionFacts(guarded: Guarded | undefined, segments: number):
     outcome: isRewritten ? "redact" : (judgement?.outcome ?? "error"),
     code: codeOf(judgement),
     segments,
-    rules: judgement?.decisions.map(spelledDecision) ?? [],
+    rules: judgement?.decisions.map(formatDecision) ?? [],
     failed: failures.map(({ detector }) => detector),
   };
 }
 
 /**
- * Returns the facts of an answer that was inspected in any number of pieces. `isLeft` is true if the client disconnected before
+ * Returns the facts of an answer that was inspected in any number of pieces. `isAbandoned` is true if the client disconnected before
  * its end.
  */
 export function answerFacts(
   { judged, segments, isRewritten }: Pick<JudgedAnswer, "judged" | "segments" | "isRewritten">,
-  isLeft: boolean,
+  isAbandoned: boolean,
 ): EndedInspection {
   const { judgement, failures } = judged.guarded;
   const outcome = judged.isOversize ? "deny" : (judgement?.outcome ?? "error");
   return {
-    outcome: isLeft ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
+    outcome: isAbandoned ? "abandoned" : outcome === "allow" && isRewritten ? "redact" : outcome,
     code: codeOf(judgement),
     segments,
-    rules: judgement?.decisions.map(spelledDecision) ?? [],
+    rules: judgement?.decisions.map(formatDecision) ?? [],
     failed: failures.map(({ detector }) => detector),
   };
 }

@@ -4,18 +4,25 @@
  * design decisions, section 11.
  */
 
-import type { DetectorFindings, Inspection, Judgement, Occasion, RuleDecision, RuleFault } from "../judgement.ts";
-import type { Failure, Found, Guard } from "../population-guard.ts";
-import { after, type Later } from "../streams/index.ts";
+import type {
+  DetectorFindings,
+  Inspection,
+  InspectionContext,
+  Judgement,
+  RuleDecision,
+  RuleFault,
+} from "../judgement.ts";
+import type { DetectionResult, Failure, Guard } from "../population-guard.ts";
+import { type MaybePromise, mapMaybePromise } from "../streams/index.ts";
 import type { Segment } from "../types.ts";
-import { countShadow, type JudgedWhole } from "./settle.ts";
+import { type AnswerResult, addFindingCounts } from "./settle.ts";
 
 const NOTHING_JUDGED = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
 
 export class JudgedAnswer {
   readonly guard: Guard;
   readonly #signal: AbortSignal;
-  readonly #tracer: Occasion["tracer"];
+  readonly #tracer: InspectionContext["tracer"];
   readonly #inspection: Inspection;
   readonly #decisions = new Map<string, RuleDecision>();
   readonly #skipped = new Map<string, RuleFault>();
@@ -24,7 +31,7 @@ export class JudgedAnswer {
    * Detectors that timed out in a stretch and may be skipped. They are not run again, since the end would otherwise wait for
    * them once per stretch.
    */
-  readonly #late = new Set<string>();
+  readonly #timedOut = new Set<string>();
   readonly #shadow: Record<string, Record<string, number>> = {};
   readonly #found: Record<string, Record<string, number>> = {};
   #fpeDomainTooSmall = 0;
@@ -39,7 +46,7 @@ export class JudgedAnswer {
    * Begins an inspection with the variables, the rewriting state and the tracer of the request. `signal` aborts when the client
    * has disconnected.
    */
-  constructor(guard: Guard, { variables, rewriting, tracer }: Occasion, signal: AbortSignal) {
+  constructor(guard: Guard, { variables, rewriting, tracer }: InspectionContext, signal: AbortSignal) {
     this.guard = guard;
     this.#signal = signal;
     this.#tracer = tracer;
@@ -57,28 +64,28 @@ export class JudgedAnswer {
   }
 
   /** Scans a streamed text. Returns `undefined` if the answer is refused. */
-  scan(text: string, by: "bounded" | "open"): Later<readonly DetectorFindings[] | undefined> {
+  scanStretch(text: string, by: "bounded" | "open"): MaybePromise<readonly DetectorFindings[] | undefined> {
     if (this.isRefused) return undefined;
-    const found = this.guard.stretch(segmentOf(text), by, this.#signal, this.#late, this.#tracer);
-    return after(found, (all) => this.#note(all));
+    const found = this.guard.scanStretch(segmentOf(text), by, this.#signal, this.#timedOut, this.#tracer);
+    return mapMaybePromise(found, (all) => this.#recordFailures(all));
   }
 
-  judge(stretch: string, found: readonly DetectorFindings[]): Judgement {
-    return this.#gather(this.#inspection.judge({ segments: [segmentOf(stretch)], found }), 1);
+  judgeStretch(stretch: string, found: readonly DetectorFindings[]): Judgement {
+    return this.#addJudgement(this.#inspection.judge({ segments: [segmentOf(stretch)], found }), 1);
   }
 
   /** Judges whole texts. Returns the rewritten texts; `undefined` if the answer is refused. */
-  whole(texts: readonly string[]): Later<readonly RewrittenText[] | undefined> {
+  judgeTexts(texts: readonly string[]): MaybePromise<readonly RewrittenText[] | undefined> {
     return this.message(texts.map(segmentOf));
   }
 
-  /** Judges segments of any kind, like `whole`. */
-  message(segments: readonly Segment[]): Later<readonly RewrittenText[] | undefined> {
+  /** Judges segments of any kind, like `judgeTexts`. */
+  message(segments: readonly Segment[]): MaybePromise<readonly RewrittenText[] | undefined> {
     if (this.isRefused) return undefined;
-    const guarded = this.guard.answer(segments, this.#inspection, this.#signal, this.#tracer);
-    return after(guarded, ({ found, judgement }) => {
-      if (this.#note(found) === undefined || judgement === undefined) return undefined;
-      const gathered = this.#gather(judgement, segments.length);
+    const guarded = this.guard.inspectAnswer(segments, this.#inspection, this.#signal, this.#tracer);
+    return mapMaybePromise(guarded, ({ found, judgement }) => {
+      if (this.#recordFailures(found) === undefined || judgement === undefined) return undefined;
+      const gathered = this.#addJudgement(judgement, segments.length);
       return gathered.outcome === "allow" ? gathered.rewrites : undefined;
     });
   }
@@ -88,7 +95,7 @@ export class JudgedAnswer {
     this.#isOversize = true;
   }
 
-  get judged(): JudgedWhole {
+  get judged(): AnswerResult {
     const failures = [...this.#failures.values()];
     const gathered = {
       ...NOTHING_JUDGED,
@@ -104,25 +111,25 @@ export class JudgedAnswer {
     return { guarded: { judgement, failures }, shadow: this.#shadow, found: this.#found, isOversize: this.#isOversize };
   }
 
-  #note({ byDetector, failures }: Found): readonly DetectorFindings[] | undefined {
+  #recordFailures({ byDetector, failures }: DetectionResult): readonly DetectorFindings[] | undefined {
     for (const failure of failures) {
       this.#failures.set(`${failure.detector} ${failure.kind}`, failure);
       if (failure.isFatal) this.#hasFailed = true;
-      else if (failure.kind === "timeout") this.#late.add(failure.detector);
+      else if (failure.kind === "timeout") this.#timedOut.add(failure.detector);
     }
     return this.isRefused ? undefined : byDetector;
   }
 
-  #gather(judgement: Judgement, segments: number): Judgement {
+  #addJudgement(judgement: Judgement, segments: number): Judgement {
     this.segments += segments;
     for (const decision of judgement.decisions) {
       const name = `${decision.rule} ${decision.action}`;
       const before = this.#decisions.get(name);
-      this.#decisions.set(name, before === undefined ? decision : summed(before, decision));
+      this.#decisions.set(name, before === undefined ? decision : sumDecisions(before, decision));
     }
     for (const fault of judgement.skipped) this.#skipped.set(`${fault.rule} ${fault.part} ${fault.error}`, fault);
-    countShadow(judgement.shadow, this.#shadow);
-    countShadow(judgement.annotations, this.#found);
+    addFindingCounts(judgement.shadow, this.#shadow);
+    addFindingCounts(judgement.annotations, this.#found);
     this.#fpeDomainTooSmall += judgement.fpeDomainTooSmall;
     if (judgement.outcome !== "allow") this.#refusal ??= judgement;
     else if (judgement.rewrites.some((one) => one !== undefined)) this.#isRewritten = true;
@@ -135,7 +142,7 @@ export type RewrittenText = Extract<Judgement, { readonly outcome: "allow" }>["r
 
 const segmentOf = (text: string): Segment => ({ kind: "output", text, ref: "", turn: 0, isReadOnly: false });
 
-function summed(one: RuleDecision, other: RuleDecision): RuleDecision {
+function sumDecisions(one: RuleDecision, other: RuleDecision): RuleDecision {
   const types: Record<string, number> = { ...one.types };
   for (const [type, count] of Object.entries(other.types)) types[type] = (types[type] ?? 0) + count;
   return { ...one, types, kinds: [...new Set([...one.kinds, ...other.kinds])] };

@@ -2,19 +2,19 @@
 import type { Instruments, Log } from "../../../../base/index.ts";
 
 export interface GuardrailMetrics {
-  decided(rule: string, action: "deny" | "redact" | "annotate"): void;
-  failed(rule: string, error: string): void;
+  countDecision(rule: string, action: "deny" | "redact" | "annotate"): void;
+  countRuleError(rule: string, error: string): void;
   uninspected(what: string): void;
   /** Counts values whose format `fpe` could not keep. */
-  domainsTooSmall(count: number): void;
+  countDomainsTooSmall(count: number): void;
   /** Records the maximum number of bytes of text that a streamed answer held back at once. */
-  held(bytes: number): void;
+  observeHeldBytes(bytes: number): void;
   /** Counts text of a stream that was released although a finding of the detector may have been in progress. */
-  unproven(detector: string): void;
+  countUnproven(detector: string): void;
   /** Counts an answer, or a text of one, that exceeds the inspection limit. */
-  oversize(): void;
+  countOversize(): void;
   /** Logs a failure at most once a minute per detector. `isFatal` is true if the request was refused because of it. */
-  detectorFailed(failure: DetectorFailure): void;
+  logDetectorFailure(failure: DetectorFailure): void;
 }
 
 interface DetectorFailure {
@@ -72,14 +72,14 @@ export function createGuardrailMetrics(
   /** Time before which nothing is logged, by detector. Its size is bounded by the number of configured detectors. */
   const quiet = new Map<string, number>();
   return {
-    decided: (rule, action) => decisions.with(rule, action).inc(),
-    failed: (rule, error) => errors.with(rule, error).inc(),
+    countDecision: (rule, action) => decisions.with(rule, action).inc(),
+    countRuleError: (rule, error) => errors.with(rule, error).inc(),
     uninspected: (what) => uninspected.with(what).inc(),
-    domainsTooSmall: (count) => domains.with().inc(count),
-    held: (bytes) => held.with().observe(bytes),
-    unproven: (detector) => unproven.with(detector).inc(),
-    oversize: () => oversize.with().inc(),
-    detectorFailed({ detector, kind, reason, isFatal }) {
+    countDomainsTooSmall: (count) => domains.with().inc(count),
+    observeHeldBytes: (bytes) => held.with().observe(bytes),
+    countUnproven: (detector) => unproven.with(detector).inc(),
+    countOversize: () => oversize.with().inc(),
+    logDetectorFailure({ detector, kind, reason, isFatal }) {
       const now = monotonic();
       if (now < (quiet.get(detector) ?? 0)) return;
       quiet.set(detector, now + QUIET_MS);

@@ -6,8 +6,8 @@
 import type { Log } from "../../../../base/index.ts";
 import { GatewayError } from "../../../../base/index.ts";
 import type { Direction, Judgement, RuleDecision } from "../judgement.ts";
-import type { Failure, Guarded } from "../population-guard.ts";
-import { type Annotation, MOST_FINDINGS } from "../types.ts";
+import type { Failure, GuardResult } from "../population-guard.ts";
+import { type Annotation, MAX_MESSAGE_FINDINGS } from "../types.ts";
 import type { GuardrailMetrics } from "./metrics.ts";
 
 export type RecordValue =
@@ -39,22 +39,22 @@ export interface GuardrailSinks {
   readonly log: Log;
 }
 
-export interface Settled {
+export interface SettledMessage {
   /** Error; `undefined` if the message is allowed. */
   readonly error: GatewayError | undefined;
   /** Value of `x-gateway-guardrails`; empty if no rule acted. */
-  readonly acted: string;
+  readonly decisionsHeader: string;
 }
 
 /** Number of findings by detector and `<category>/<LABEL>`. */
-export type ShadowCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+export type FindingCounts = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Result of all judged pieces of one answer. */
-export interface JudgedWhole {
-  readonly guarded: Pick<Guarded, "judgement" | "failures">;
-  readonly shadow: ShadowCounts;
+export interface AnswerResult {
+  readonly guarded: Pick<GuardResult, "judgement" | "failures">;
+  readonly shadow: FindingCounts;
   /** Findings that rules read. */
-  readonly found: ShadowCounts;
+  readonly found: FindingCounts;
   /** True if it is refused because it exceeds the inspection limit. */
   readonly isOversize: boolean;
 }
@@ -63,16 +63,16 @@ export interface JudgedWhole {
 export type Facts = RecordData & { readonly direction: Direction };
 
 /** Settles a whole message. Throws `audit_unavailable` if a rule's action cannot be recorded. */
-export function settleJudged(guarded: Guarded, facts: () => Facts, sinks: GuardrailSinks): Settled {
-  return settle(guarded, shadowCounts(guarded.judgement?.shadow ?? []), facts, sinks);
+export function settleMessage(guarded: GuardResult, facts: () => Facts, sinks: GuardrailSinks): SettledMessage {
+  return settle(guarded, countFindings(guarded.judgement?.shadow ?? []), facts, sinks);
 }
 
 /** Settles an answer once, at its end or refusal. Throws `audit_unavailable` if a rule's action cannot be recorded. */
-export function settleWhole(
-  { guarded, shadow, isOversize }: Omit<JudgedWhole, "found">,
+export function settleAnswerResult(
+  { guarded, shadow, isOversize }: Omit<AnswerResult, "found">,
   facts: () => Facts,
   sinks: GuardrailSinks,
-): Settled {
+): SettledMessage {
   const settled = settle(guarded, shadow, facts, sinks);
   if (!isOversize) return settled;
   const data = { ...facts(), decision: "deny", error: "oversize", rule: null };
@@ -83,27 +83,27 @@ export function settleWhole(
 }
 
 function settle(
-  { judgement, failures }: JudgedWhole["guarded"],
-  shadow: ShadowCounts,
+  { judgement, failures }: AnswerResult["guarded"],
+  shadow: FindingCounts,
   facts: () => Facts,
   { trail, metrics, log }: GuardrailSinks,
-): Settled {
+): SettledMessage {
   const fatal = failures.find(({ isFatal }) => isFatal);
-  for (const failure of failures) metrics.detectorFailed(failure);
+  for (const failure of failures) metrics.logDetectorFailure(failure);
   if (judgement === undefined) {
     const failed = fatal ?? ({ detector: "", kind: "failed", reason: "", isFatal: true } as const);
     const data = { ...facts(), decision: "error", detector: failed.detector, error: failed.kind };
     trail?.record({ event: "guardrail.decision", controls: [], data });
-    return { error: failureError(failed, data.direction), acted: "" };
+    return { error: failureError(failed, data.direction), decisionsHeader: "" };
   }
   const { decisions, skipped } = judgement;
-  for (const { rule, action } of decisions) metrics.decided(rule, action);
+  for (const { rule, action } of decisions) metrics.countDecision(rule, action);
   for (const { rule, error, detail, part } of skipped) {
-    metrics.failed(rule, error);
+    metrics.countRuleError(rule, error);
     log.warn("a guardrail rule could not be evaluated and was skipped", { rule, part, detail });
   }
-  if (judgement.outcome === "error") metrics.failed(judgement.by.rule, judgement.by.error);
-  if (judgement.fpeDomainTooSmall > 0) metrics.domainsTooSmall(judgement.fpeDomainTooSmall);
+  if (judgement.outcome === "error") metrics.countRuleError(judgement.by.rule, judgement.by.error);
+  if (judgement.fpeDomainTooSmall > 0) metrics.countDomainsTooSmall(judgement.fpeDomainTooSmall);
   recordShadow(shadow, facts, trail);
   if (judgement.outcome !== "allow" || decisions.length + skipped.length > 0) {
     trail?.record({
@@ -112,11 +112,11 @@ function settle(
       data: { ...facts(), ...decisionOf(judgement) },
     });
   }
-  return { error: errorOf(judgement, facts), acted: actedIn(decisions) };
+  return { error: errorOf(judgement, facts), decisionsHeader: formatDecisions(decisions) };
 }
 
 /** Returns the value of `x-gateway-guardrails`; empty if no rule acted. */
-export const actedIn = (decisions: readonly RuleDecision[]): string => decisions.map(spelledDecision).join(", ");
+export const formatDecisions = (decisions: readonly RuleDecision[]): string => decisions.map(formatDecision).join(", ");
 
 function errorOf(judgement: Judgement, facts: () => Facts): GatewayError | undefined {
   if (judgement.outcome === "allow") return undefined;
@@ -137,11 +137,11 @@ function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, di
     });
   }
   if (kind === "excess" && direction === "response") {
-    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the answer.`;
+    const message = `The guardrail detector ${detector} finds more than ${MAX_MESSAGE_FINDINGS} places in the answer.`;
     return new GatewayError("guardrail_error", message, { by });
   }
   if (kind === "excess") {
-    const message = `The guardrail detector ${detector} finds more than ${MOST_FINDINGS} places in the message: send it in parts.`;
+    const message = `The guardrail detector ${detector} finds more than ${MAX_MESSAGE_FINDINGS} places in the message: send it in parts.`;
     return new GatewayError("body_too_large", message, { by });
   }
   const what = kind === "timeout" ? "took too long" : "failed";
@@ -152,7 +152,7 @@ function failureError({ detector, kind }: Pick<Failure, "detector" | "kind">, di
  * Formats the decision for a header value. A name may contain any character, so characters that a header may not contain are
  * escaped.
  */
-export const spelledDecision = ({ rule, action }: RuleDecision): string =>
+export const formatDecision = ({ rule, action }: RuleDecision): string =>
   `${rule.toWellFormed().replace(/[^!-~]|[%,=]/gu, encodeURIComponent)}=${action}`;
 
 const controlsOf = (judgement: Judgement): readonly string[] => {
@@ -174,7 +174,7 @@ function decisionOf(judgement: Judgement): RecordData {
 }
 
 /** Adds findings to `counts`. */
-export function countShadow(found: readonly Annotation[], counts: Record<string, Record<string, number>>): void {
+export function addFindingCounts(found: readonly Annotation[], counts: Record<string, Record<string, number>>): void {
   for (const { detector, category, label } of found) {
     const types = counts[detector] ?? {};
     counts[detector] = types;
@@ -183,9 +183,9 @@ export function countShadow(found: readonly Annotation[], counts: Record<string,
   }
 }
 
-function shadowCounts(found: readonly Annotation[]): ShadowCounts {
+function countFindings(found: readonly Annotation[]): FindingCounts {
   const counts: Record<string, Record<string, number>> = {};
-  countShadow(found, counts);
+  addFindingCounts(found, counts);
   return counts;
 }
 
@@ -193,7 +193,7 @@ function shadowCounts(found: readonly Annotation[]): ShadowCounts {
  * Records findings of shadow detectors. An observation never refuses a message, even if it cannot be recorded; the trail itself
  * reports that it is full.
  */
-function recordShadow(detectors: ShadowCounts, facts: () => Facts, trail: GuardrailTrail | undefined): void {
+function recordShadow(detectors: FindingCounts, facts: () => Facts, trail: GuardrailTrail | undefined): void {
   if (Object.keys(detectors).length === 0) return;
   try {
     trail?.record({ event: "guardrail.shadow", controls: [], data: { ...facts(), detectors } });

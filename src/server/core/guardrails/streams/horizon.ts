@@ -8,10 +8,10 @@ import type { Reach } from "../types.ts";
  * required context; the text's length if there is none.
  */
 export function pendingFrom(text: string, from: number, reach: Reach): number {
-  const { maxBytes, rightBytes, holds, ignores, prefix } = reach;
+  const { maxBytes, rightBytes, mayContain, isIgnored, prefix } = reach;
   const bytesAt = (at: number): number => {
     const codePoint = text.codePointAt(at) ?? 0;
-    return ignores?.(codePoint) === true ? 0 : bytesOf(codePoint);
+    return isIgnored?.(codePoint) === true ? 0 : bytesOf(codePoint);
   };
   const { length } = text;
   let earliest = length;
@@ -20,9 +20,9 @@ export function pendingFrom(text: string, from: number, reach: Reach): number {
   // A match may end before the last bytes, which are then its required context.
   for (let end = length, beyond = 0; ; ) {
     if (end <= stopped) {
-      const start = runStart(text, from, end, maxBytes, holds, bytesAt);
-      if (start < end) earliest = Math.min(earliest, begun(text, start, length, prefix));
-      const isStopped = start <= from || !holds(codePointBefore(text, start));
+      const start = runStart(text, from, end, maxBytes, mayContain, bytesAt);
+      if (start < end) earliest = Math.min(earliest, prefixStart(text, start, length, prefix));
+      const isStopped = start <= from || !mayContain(codePointBefore(text, start));
       stopped = isStopped ? start : end;
     }
     // A run that reaches back over the next positions covers them.
@@ -59,14 +59,14 @@ function runStart(
   from: number,
   end: number,
   maxBytes: number,
-  holds: Reach["holds"],
+  mayContain: Reach["mayContain"],
   bytesAt: (at: number) => number,
 ): number {
   let at = end;
   for (let left = maxBytes; at > from; ) {
     const before = at - widthBefore(text, at);
     left -= bytesAt(before);
-    if (left < 0 || before < from || !holds(text.codePointAt(before) ?? 0)) break;
+    if (left < 0 || before < from || !mayContain(text.codePointAt(before) ?? 0)) break;
     at = before;
   }
   return at;
@@ -76,9 +76,9 @@ function runStart(
  * Returns the first position from `start` on with the prefix, or with the beginning of the prefix at the text's end; otherwise
  * `end`.
  */
-function begun(text: string, start: number, end: number, prefix: string): number {
+function prefixStart(text: string, start: number, end: number, prefix: string): number {
   if (prefix === "") return start;
-  const { folded, places } = fold(text, start, Math.min(text.length, end + prefix.length));
+  const { folded, offsets: places } = foldText(text, start, Math.min(text.length, end + prefix.length));
   const at = folded.indexOf(prefix);
   if (at >= 0) return Math.min(end, places[at] ?? start + at);
   for (let length = Math.min(prefix.length - 1, folded.length); length > 0; length--) {
@@ -89,14 +89,14 @@ function begun(text: string, start: number, end: number, prefix: string): number
   return end;
 }
 
-const NO_PLACES: readonly number[] = [];
+const NO_OFFSETS: readonly number[] = [];
 const BEYOND_ASCII = /[^\0-\x7f]/;
 const IGNORABLE = new RegExp(`[\\p{Cf}${MARKS}${INVISIBLE}]`, "u");
 
 /** Normalizes text like prefixes: wide and accented forms become plain, invisible characters are dropped. */
-function fold(text: string, start: number, end: number): { folded: string; places: readonly number[] } {
+function foldText(text: string, start: number, end: number): { folded: string; offsets: readonly number[] } {
   const part = text.slice(start, end);
-  if (!BEYOND_ASCII.test(part)) return { folded: part.toLowerCase(), places: NO_PLACES };
+  if (!BEYOND_ASCII.test(part)) return { folded: part.toLowerCase(), offsets: NO_OFFSETS };
   let folded = "";
   const places: number[] = [];
   let at = start;
@@ -106,7 +106,7 @@ function fold(text: string, start: number, end: number): { folded: string; place
     folded += plain;
     at += character.length;
   }
-  return { folded, places };
+  return { folded, offsets: places };
 }
 
 /** Returns a character normalized like prefixes; empty if it is invisible. */

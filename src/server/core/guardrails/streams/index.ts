@@ -3,10 +3,10 @@
 export { compileReaches, type ReachSet } from "./reach-set.ts";
 export { createSlide, type Slide, type SlidePorts } from "./slide.ts";
 export {
-  after,
   type ChannelPorts,
   createChannel,
-  type Later,
+  type MaybePromise,
+  mapMaybePromise,
   type StreamTerms,
   type TextChannel,
 } from "./text-channel.ts";

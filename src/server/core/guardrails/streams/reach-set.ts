@@ -13,9 +13,9 @@ export interface ReachSet {
    * Returns the smallest `pendingFrom` of all reaches: where a match may begin whose end or required context has not arrived
    * yet.
    */
-  readonly pending: (text: string) => number;
+  readonly pendingFrom: (text: string) => number;
   /** Returns the name of a reach that is pending at that position; empty if there is none. */
-  readonly holderOf: (text: string, pending: number) => string;
+  readonly pendingReachName: (text: string, pending: number) => string;
   /**
    * Returns the last position, at most `last`, at which the text can be cut without changing what is found after `to`: no match
    * crosses it, and matching starts again between it and `to`. Returns `undefined` if there is none.
@@ -28,18 +28,18 @@ export function compileReaches(given: readonly Reach[]): ReachSet {
   const rightBytes = given.reduce((most, reach) => Math.max(most, reach.rightBytes), 0);
   // Reaches are sorted, so that those with the shortest matches have the first bits.
   const reaches = given.map((reach) => ({ ...reach, rightBytes })).sort((one, other) => one.maxBytes - other.maxBytes);
-  return new Compiled(reaches, rightBytes);
+  return new CompiledReachSet(reaches, rightBytes);
 }
 
 /** Kinds of the reaches that are still possible: none, only reaches with a prefix, or also reaches without one. */
-const NOBODY = 0;
+const NONE_POSSIBLE = 0;
 const PREFIXED = 1;
 const PLAIN = 2;
 
 /** Maximum number of code points above U+FFFF whose class is cached. */
 const MAX_ASTRAL = 4_096;
 
-class Compiled implements ReachSet {
+class CompiledReachSet implements ReachSet {
   readonly #reaches: readonly Reach[];
   readonly #rightBytes: number;
   readonly #longest: Float64Array;
@@ -73,8 +73,8 @@ class Compiled implements ReachSet {
     return this.#reaches.reduce((most, it) => Math.max(most, Math.min(it.maxBytes + it.rightBytes, maxHoldBytes)), 0);
   }
 
-  holderOf(text: string, pending: number): string {
-    const holding = this.#holding(text, pending);
+  pendingReachName(text: string, pending: number): string {
+    const holding = this.#pendingCandidates(text, pending);
     return this.#reaches.find((reach, at) => holding(at) && pendingFrom(text, 0, reach) === pending)?.name ?? "";
   }
 
@@ -82,27 +82,27 @@ class Compiled implements ReachSet {
    * Returns which reaches may be pending at a position, without a walk for each: a run that begins there extends at least to the
    * point after which only required context is left.
    */
-  #holding(text: string, pending: number): (reach: number) => boolean {
+  #pendingCandidates(text: string, pending: number): (reach: number) => boolean {
     let last = text.length;
     for (let beyond = 0; last > pending && beyond < this.#rightBytes; ) {
       const codePoint = codePointBefore(text, last);
       last -= codePoint > 0xffff ? 2 : 1;
-      if (!this.#reaches.some(({ ignores }) => ignores?.(codePoint) === true)) beyond += bytesOf(codePoint);
+      if (!this.#reaches.some(({ isIgnored }) => isIgnored?.(codePoint) === true)) beyond += bytesOf(codePoint);
     }
-    this.#revive();
+    this.#resetAlive();
     for (let at = last; at > pending; ) {
       const codePoint = codePointBefore(text, at);
       at -= codePoint > 0xffff ? 2 : 1;
-      if (this.#narrow(this.#class(codePoint) * this.#width) === NOBODY) break;
+      if (this.#keepContaining(this.#class(codePoint) * this.#width) === NONE_POSSIBLE) break;
     }
     const alive = Int32Array.from(this.#alive);
     return (at) => ((alive[at >> 5] ?? 0) & (1 << (at & 31))) !== 0;
   }
 
-  pending(text: string): number {
+  pendingFrom(text: string): number {
     let earliest = text.length;
     let at = text.length;
-    this.#revive();
+    this.#resetAlive();
     // A match may end within the required context, so each character there may be the last one of a match.
     for (let beyond = 0; at > 0 && beyond < this.#rightBytes; ) {
       const codePoint = codePointBefore(text, at);
@@ -110,7 +110,7 @@ class Compiled implements ReachSet {
       const bytes = this.#counts[found] === true ? bytesOf(codePoint) : 0;
       at -= codePoint > 0xffff ? 2 : 1;
       beyond += bytes;
-      if (this.#isBegun(text, at, found, bytes)) earliest = at;
+      if (this.#mayBegin(text, at, found, bytes)) earliest = at;
     }
     for (let bytes = 0, expired = 0; at > 0; ) {
       const codePoint = codePointBefore(text, at);
@@ -121,33 +121,33 @@ class Compiled implements ReachSet {
         this.#alive[expired >> 5]! &= ~(1 << expired);
       }
       const row = found * this.#width;
-      const left = this.#narrow(row);
-      if (left === NOBODY) break;
-      if (left === PLAIN || this.#isPrefixed(text, at, row)) earliest = at;
+      const left = this.#keepContaining(row);
+      if (left === NONE_POSSIBLE) break;
+      if (left === PLAIN || this.#isAtPrefix(text, at, row)) earliest = at;
     }
     return earliest;
   }
 
   cleanCut(text: string, last: number, to: number): number | undefined {
     let cut: number | undefined;
-    this.#revive();
+    this.#resetAlive();
     for (let at = to; at > 0; ) {
       const codePoint = codePointBefore(text, at);
       at -= codePoint > 0xffff ? 2 : 1;
       const row = this.#class(codePoint) * this.#width;
-      const left = this.#narrow(row);
+      const left = this.#keepContaining(row);
       if (cut === undefined) {
         // The runs of all reaches without a prefix ended between here and `to`.
         if (left !== PLAIN && at <= last) cut = at;
-      } else if (left === NOBODY) break;
+      } else if (left === NONE_POSSIBLE) break;
       // Text that begins with a prefix is kept completely.
-      else if (this.#isPrefixed(text, at, row)) cut = at;
+      else if (this.#isAtPrefix(text, at, row)) cut = at;
     }
     return cut === 0 ? undefined : cut;
   }
 
   /** Removes reaches that do not contain a character, and returns the kind of the remaining reaches. */
-  #narrow(row: number): typeof NOBODY | typeof PREFIXED | typeof PLAIN {
+  #keepContaining(row: number): typeof NONE_POSSIBLE | typeof PREFIXED | typeof PLAIN {
     const alive = this.#alive;
     let left = 0;
     let plain = 0;
@@ -157,45 +157,45 @@ class Compiled implements ReachSet {
       left |= bits;
       plain |= bits & this.#plain[word]!;
     }
-    return plain !== 0 ? PLAIN : left !== 0 ? PREFIXED : NOBODY;
+    return plain !== 0 ? PLAIN : left !== 0 ? PREFIXED : NONE_POSSIBLE;
   }
 
-  #revive(): void {
+  #resetAlive(): void {
     this.#alive.fill(-1);
   }
 
   /** Returns whether this character alone may begin a match of any reach. */
-  #isBegun(text: string, at: number, found: number, bytes: number): boolean {
+  #mayBegin(text: string, at: number, found: number, bytes: number): boolean {
     const row = found * this.#width;
     for (let word = 0; word < this.#width; word++) {
       for (let left = this.#holds[row + word]! & this.#plain[word]!; left !== 0; left &= left - 1) {
         if (this.#longest[word * 32 + lowest(left)]! >= bytes) return true;
       }
     }
-    return this.#isPrefixed(text, at, row);
+    return this.#isAtPrefix(text, at, row);
   }
 
   /** Returns whether the prefix of a possible reach is at a position, or begins there at the text's end. */
-  #isPrefixed(text: string, at: number, row: number): boolean {
+  #isAtPrefix(text: string, at: number, row: number): boolean {
     for (let word = 0; word < this.#width; word++) {
       for (let left = this.#alive[word]! & this.#starts[row + word]!; left !== 0; left &= left - 1) {
-        if (comesTo(text, at, this.#reaches[word * 32 + lowest(left)]!.prefix)) return true;
+        if (isPrefixAt(text, at, this.#reaches[word * 32 + lowest(left)]!.prefix)) return true;
       }
     }
     return false;
   }
 
   #class(codePoint: number): number {
-    if (codePoint > 0xffff) return this.#astral.get(codePoint) ?? this.#learn(codePoint);
+    if (codePoint > 0xffff) return this.#astral.get(codePoint) ?? this.#classify(codePoint);
     const known = this.#classOf[codePoint]!;
-    return known === 0 ? this.#learn(codePoint) : known;
+    return known === 0 ? this.#classify(codePoint) : known;
   }
 
-  #learn(codePoint: number): number {
+  #classify(codePoint: number): number {
     const form = foldedForm(codePoint);
-    const holds = this.#bits((reach) => reach.holds(codePoint));
-    const starts = this.#bits(({ prefix }) => prefix !== "" && beginningIn(form, prefix) >= 0);
-    const counts = this.#reaches.some(({ ignores }) => ignores?.(codePoint) !== true);
+    const holds = this.#bits((reach) => reach.mayContain(codePoint));
+    const starts = this.#bits(({ prefix }) => prefix !== "" && prefixOffset(form, prefix) >= 0);
+    const counts = this.#reaches.some(({ isIgnored }) => isIgnored?.(codePoint) !== true);
     const key = `${counts};${holds.join()};${starts.join()}`;
     const known = this.#classes.get(key) ?? this.#addClass(key, holds, starts);
     this.#counts[known] = counts;
@@ -227,13 +227,13 @@ class Compiled implements ReachSet {
 const lowest = (bits: number): number => 31 - Math.clz32(bits & -bits);
 
 /** Returns whether a normalized prefix is at a position, or begins there at the text's end. */
-function comesTo(text: string, from: number, prefix: string): boolean {
+function isPrefixAt(text: string, from: number, prefix: string): boolean {
   const first = text.codePointAt(from) ?? 0;
   let at = from;
   let matched = 0;
   if (first >= 0x80) {
     const form = foldedForm(first);
-    matched = form.length - beginningIn(form, prefix);
+    matched = form.length - prefixOffset(form, prefix);
     at += first > 0xffff ? 2 : 1;
   }
   while (matched < prefix.length && at < text.length) {
@@ -246,7 +246,7 @@ function comesTo(text: string, from: number, prefix: string): boolean {
     } else {
       const form = foldedForm(codePoint);
       const rest = prefix.slice(matched);
-      if (!agree(form, rest)) return false;
+      if (!isEitherPrefix(form, rest)) return false;
       matched += form.length;
     }
   }
@@ -254,9 +254,9 @@ function comesTo(text: string, from: number, prefix: string): boolean {
 }
 
 /** Returns the offset in a normalized character at which a prefix may begin; -1 if there is none. */
-function beginningIn(form: string, prefix: string): number {
-  for (let at = 0; at < form.length; at++) if (agree(form.slice(at), prefix)) return at;
+function prefixOffset(form: string, prefix: string): number {
+  for (let at = 0; at < form.length; at++) if (isEitherPrefix(form.slice(at), prefix)) return at;
   return -1;
 }
 
-const agree = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);
+const isEitherPrefix = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one);

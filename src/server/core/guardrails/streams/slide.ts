@@ -8,7 +8,7 @@ import type { DetectorFindings } from "../judgement.ts";
 import { utf8Length } from "../positions.ts";
 import type { Finding } from "../types.ts";
 import { boundary } from "./horizon.ts";
-import type { Later } from "./text-channel.ts";
+import type { MaybePromise } from "./text-channel.ts";
 
 /** Size of the window, in UTF-16 units. */
 const SLIDE = 4_096;
@@ -17,7 +17,7 @@ const MIN_CHUNK = 256;
 
 export interface SlidePorts {
   /** Scans a window. Returns `undefined` if the text could not be read. */
-  readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
+  readonly scan: (text: string) => MaybePromise<readonly DetectorFindings[] | undefined>;
   /** Judges new findings in the text. */
   readonly judge: (text: string, found: readonly DetectorFindings[]) => void;
 }
@@ -25,7 +25,7 @@ export interface SlidePorts {
 export interface Slide {
   readonly push: (text: string) => void;
   /** Reads the rest of the text. Nothing may be pushed after that. */
-  readonly end: () => Later<void>;
+  readonly end: () => MaybePromise<void>;
   readonly heldBytes: number;
 }
 
@@ -39,7 +39,7 @@ class Sliding implements Slide {
   #text = "";
   /** Offset in `#text` up to which everything was read. */
   #read = 0;
-  #isOver = false;
+  #hasEnded = false;
   #reading: Promise<void> | undefined;
   /** Best judged score, by detector and label. */
   readonly #best = new Map<string, number>();
@@ -54,16 +54,16 @@ class Sliding implements Slide {
   }
 
   push(text: string): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.#text += text;
-    if (this.#reading === undefined && this.#isDue()) this.#go();
+    if (this.#reading === undefined && this.#isDue()) this.#readWindow();
   }
 
-  end(): Later<void> {
-    while (!this.#isOver && this.#reading === undefined && this.#read < this.#text.length) this.#go();
+  end(): MaybePromise<void> {
+    while (!this.#hasEnded && this.#reading === undefined && this.#read < this.#text.length) this.#readWindow();
     const reading = this.#pending();
     if (reading !== undefined) return reading.then(() => this.end());
-    this.#isOver = true;
+    this.#hasEnded = true;
     this.#text = "";
     return undefined;
   }
@@ -73,11 +73,11 @@ class Sliding implements Slide {
   }
 
   #isDue(): boolean {
-    return !this.#isOver && utf8Length(this.#text.slice(this.#read)) >= this.#chunk;
+    return !this.#hasEnded && utf8Length(this.#text.slice(this.#read)) >= this.#chunk;
   }
 
   /** Runs one reading at a time; text that arrives meanwhile waits for the next. */
-  #go(): void {
+  #readWindow(): void {
     // Text that arrived during a long reading is read in several windows, so that none is skipped.
     const start = boundary(this.#text, Math.max(0, Math.min(this.#read, this.#text.length) - SLIDE / 2));
     const end = boundary(this.#text, Math.min(this.#text.length, start + SLIDE));
@@ -89,19 +89,19 @@ class Sliding implements Slide {
     const found = this.#ports.scan(text);
     if (!(found instanceof Promise)) {
       this.#judge(text, found, before);
-      if (this.#isDue()) this.#go();
+      if (this.#isDue()) this.#readWindow();
       return;
     }
     this.#reading = found.then((later) => {
       this.#reading = undefined;
       this.#judge(text, later, before);
-      if (this.#isDue()) this.#go();
+      if (this.#isDue()) this.#readWindow();
     });
   }
 
   #judge(text: string, found: readonly DetectorFindings[] | undefined, before: number): void {
     if (found === undefined) {
-      this.#isOver = true;
+      this.#hasEnded = true;
       this.#text = "";
       return;
     }

@@ -31,30 +31,30 @@ export interface StreamTerms {
 }
 
 /** Value, or a promise of it. The channel must not be used before the promise resolves. */
-export type Later<Value> = Value | Promise<Value>;
+export type MaybePromise<Value> = Value | Promise<Value>;
 
 export interface ChannelPorts {
   readonly reaches: ReachSet;
   /** Scans a text. Returns the findings by detector, or `undefined` if it could not be read; then nothing more is released. */
-  readonly scan: (text: string) => Later<readonly DetectorFindings[] | undefined>;
+  readonly scan: (text: string) => MaybePromise<readonly DetectorFindings[] | undefined>;
   /** Judges a stretch that no finding crosses. */
   readonly judge: (stretch: string, found: readonly DetectorFindings[]) => Judgement;
   /**
    * Called once for each run of text that was released although a match may have been in progress. `reach` is the name of the
    * match's reach.
    */
-  readonly unproven: (reach: string) => void;
+  readonly onUnproven: (reach: string) => void;
   /** Called once if the text exceeds the limit for holding it back until its end; it then continues without being held back. */
-  readonly oversize: () => void;
+  readonly onOversize: () => void;
 }
 
 export interface TextChannel {
   /** Adds text. Returns the text that may be shown now; empty after a refusal. */
-  readonly push: (text: string) => Later<string>;
+  readonly push: (text: string) => MaybePromise<string>;
   /** Scans new text that was too short to be scanned so far. */
-  readonly settle: () => Later<string>;
+  readonly scanWaiting: () => MaybePromise<string>;
   /** Scans the rest. Nothing may be pushed after that. */
-  readonly end: () => Later<string>;
+  readonly end: () => MaybePromise<string>;
   /** True if no scan has seen some of the pushed text. */
   readonly isWaiting: boolean;
   /** True if everything is held back until the end. */
@@ -113,22 +113,22 @@ class Channel implements TextChannel {
     return this.#refusal;
   }
 
-  push(text: string): Later<string> {
+  push(text: string): MaybePromise<string> {
     return this.#pushFrom(text, 0, "");
   }
 
-  settle(): Later<string> {
+  scanWaiting(): MaybePromise<string> {
     return this.isWaiting ? this.#advance(false) : "";
   }
 
-  end(): Later<string> {
-    return after(this.#advance(true), (shown) => {
+  end(): MaybePromise<string> {
+    return mapMaybePromise(this.#advance(true), (shown) => {
       this.#clear();
       return shown;
     });
   }
 
-  #pushFrom(text: string, from: number, before: string): Later<string> {
+  #pushFrom(text: string, from: number, before: string): MaybePromise<string> {
     let shown = before;
     for (let at = from; at < text.length && !this.#isStopped; at += PART) {
       const part = text.length <= PART ? text : text.slice(at, at + PART);
@@ -136,7 +136,7 @@ class Channel implements TextChannel {
       const bytes = utf8Length(part);
       this.#newBytes += bytes;
       this.#heldBytes += bytes;
-      if (!this.#isWorthAScan()) continue;
+      if (!this.#shouldScan()) continue;
       const more = this.#advance(false);
       if (more instanceof Promise) return more.then((now) => this.#pushFrom(text, at + PART, shown + now));
       shown += more;
@@ -144,42 +144,42 @@ class Channel implements TextChannel {
     return shown;
   }
 
-  #isWorthAScan(): boolean {
+  #shouldScan(): boolean {
     if (!this.#isBuffering) return this.#newBytes >= this.#chunk;
     if (this.#heldBytes <= this.#terms.maxBufferBytes) return false;
     this.#mayBuffer = false;
     this.#isBuffering = false;
-    this.#ports.oversize();
+    this.#ports.onOversize();
     return true;
   }
 
-  #advance(isEnd: boolean): Later<string> {
+  #advance(isEnd: boolean): MaybePromise<string> {
     if (this.#isStopped || (this.#isBuffering && !isEnd)) return "";
     const text = this.#text;
     this.#newBytes = 0;
     if (this.#released === text.length) return "";
     const least = isEnd ? text.length : boundary(text, tailStart(text, this.#terms.maxHoldBytes));
-    const proven = isEnd ? text.length : this.#proven(text);
+    const proven = isEnd ? text.length : this.#provenEnd(text);
     // No further text can be released, whatever a scan would find.
     if (Math.max(proven, least) <= this.#released) return "";
-    return after(this.#ports.scan(text), (found) =>
-      found === undefined ? this.#stop() : this.#show(found, proven, least, isEnd),
+    return mapMaybePromise(this.#ports.scan(text), (found) =>
+      found === undefined ? this.#stop() : this.#release(found, proven, least, isEnd),
     );
   }
 
-  #show(found: readonly DetectorFindings[], proven: number, least: number, isEnd: boolean): string {
+  #release(found: readonly DetectorFindings[], proven: number, least: number, isEnd: boolean): string {
     const text = this.#text;
-    const safe = isEnd ? text.length : this.#safe(found, proven, least);
+    const safe = isEnd ? text.length : this.#releasableEnd(found, proven, least);
     if (safe <= this.#released) return "";
     const stretch = text.slice(this.#released, safe);
-    const judgement = this.#ports.judge(stretch, within(found, this.#released, safe));
+    const judgement = this.#ports.judge(stretch, clipFindings(found, this.#released, safe));
     if (judgement.outcome !== "allow") {
       this.#refusal = judgement;
       return this.#stop();
     }
     this.#released = safe;
     this.#heldBytes = utf8Length(text.slice(safe));
-    if (!isEnd) this.#forget();
+    if (!isEnd) this.#dropOldText();
     return judgement.rewrites[0]?.text ?? stretch;
   }
 
@@ -197,17 +197,17 @@ class Channel implements TextChannel {
   }
 
   /** Returns the offset up to which no match is in progress. */
-  #proven(text: string): number {
+  #provenEnd(text: string): number {
     const { liveHorizon } = this.#terms;
-    const pending = this.#ports.reaches.pending(text);
+    const pending = this.#ports.reaches.pendingFrom(text);
     // The other half of a surrogate pair may arrive with the next piece.
     const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
     return Math.min(pending, liveHorizon ? whole : tailStart(text, this.#horizon));
   }
 
   /** Returns the offset up to which the text may be released, because it is proven or must not be held back any longer. */
-  #safe(found: readonly DetectorFindings[], proven: number, least: number): number {
-    const safe = beforeClusters(found, proven);
+  #releasableEnd(found: readonly DetectorFindings[], proven: number, least: number): number {
+    const safe = beforeOverlaps(found, proven);
     if (safe >= least) {
       if (safe >= this.#released) this.#isOverflowing = false;
       return safe;
@@ -217,14 +217,14 @@ class Channel implements TextChannel {
       return this.#released;
     }
     if (least > this.#released) {
-      if (!this.#isOverflowing) this.#ports.unproven(this.#ports.reaches.holderOf(this.#text, proven));
+      if (!this.#isOverflowing) this.#ports.onUnproven(this.#ports.reaches.pendingReachName(this.#text, proven));
       this.#isOverflowing = true;
     }
     return Math.max(least, this.#released);
   }
 
   /** Drops released text that can no longer contribute to a finding. */
-  #forget(): void {
+  #dropOldText(): void {
     if (this.#released < this.#forgetAt) return;
     const last = this.#released - CONTEXT;
     const clean = this.#ports.reaches.cleanCut(this.#text, last, this.#released) ?? 0;
@@ -236,11 +236,13 @@ class Channel implements TextChannel {
 }
 
 /** Applies `make` to the value, synchronously if the value is not a promise. */
-export const after = <Value, Made>(value: Later<Value>, make: (value: Value) => Later<Made>): Later<Made> =>
-  value instanceof Promise ? value.then(make) : make(value);
+export const mapMaybePromise = <Value, Made>(
+  value: MaybePromise<Value>,
+  make: (value: Value) => MaybePromise<Made>,
+): MaybePromise<Made> => (value instanceof Promise ? value.then(make) : make(value));
 
 /** Returns the position moved back until no finding crosses it, since overlapping findings are decided together. */
-function beforeClusters(found: readonly DetectorFindings[], place: number): number {
+function beforeOverlaps(found: readonly DetectorFindings[], place: number): number {
   let safe = place;
   for (let before = -1; before !== safe; ) {
     before = safe;
@@ -254,15 +256,15 @@ function beforeClusters(found: readonly DetectorFindings[], place: number): numb
 const NOTHING: readonly Finding[] = [];
 
 /** Returns whether nothing was found in the single text. */
-const hasNone = (found: readonly DetectorFindings[]): boolean =>
+const isWithoutFindings = (found: readonly DetectorFindings[]): boolean =>
   found.every(({ findings }) => findings.length === 1 && findings[0]?.length === 0);
 
 /**
  * Returns the findings in a stretch, with positions relative to it. For a finding that begins in text released without proof,
  * only the rest is reported.
  */
-function within(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
-  if (hasNone(found)) return found;
+function clipFindings(found: readonly DetectorFindings[], from: number, to: number): readonly DetectorFindings[] {
+  if (isWithoutFindings(found)) return found;
   return found.map(({ detector, mode, findings }) => {
     const inside: Finding[] = [];
     for (const finding of findings[0] ?? NOTHING) {

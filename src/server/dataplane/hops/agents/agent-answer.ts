@@ -8,7 +8,7 @@ import { JoinedMessages } from "../../../answers/index.ts";
 import { decode } from "../../../coding/index.ts";
 import { filterTools } from "../../../core/agents/index.ts";
 import { MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "../../../core/dialects/index.ts";
-import { after, type Later } from "../../../core/guardrails/index.ts";
+import { type MaybePromise, mapMaybePromise } from "../../../core/guardrails/index.ts";
 import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { AgentAnswerOptions } from "./agent-answer-options.ts";
@@ -242,7 +242,7 @@ export class AgentAnswer implements Downstream {
   }
 
   /** Returns the bytes to send, or `undefined` if the answer is refused. */
-  #event(event: SseEvent): Later<Buffer | undefined> {
+  #event(event: SseEvent): MaybePromise<Buffer | undefined> {
     const { data, bytes } = event;
     const { judged } = this.#options;
     if (data === undefined || data === "") {
@@ -251,7 +251,7 @@ export class AgentAnswer implements Downstream {
       judged.refuseOversize();
       return this.#refuse(this.#options.settle() ?? OVERSIZE);
     }
-    return after(this.#message(data, 200), (shown) =>
+    return mapMaybePromise(this.#message(data, 200), (shown) =>
       shown === undefined ? undefined : shown === data ? bytes : replaceData(event, shown),
     );
   }
@@ -269,11 +269,11 @@ export class AgentAnswer implements Downstream {
     if (made instanceof Promise) made.catch((error: unknown) => this.#refuse(error));
   }
 
-  #sendWhole(plain: Buffer): Later<void> {
+  #sendWhole(plain: Buffer): MaybePromise<void> {
     const head = this.#head as Head;
     const text = textOf(plain);
     const seen = text === "" ? text : this.#message(text, head.status);
-    return after(seen, (shown) => {
+    return mapMaybePromise(seen, (shown) => {
       if (this.isGone || this.#hasMode("over")) return;
       const refusal = this.#options.settle();
       if (refusal !== undefined) return this.#refuse(refusal);
@@ -287,7 +287,7 @@ export class AgentAnswer implements Downstream {
   }
 
   /** Returns the text to send, or `undefined` if the answer is refused. */
-  #message(message: string, status: number): Later<string | undefined> {
+  #message(message: string, status: number): MaybePromise<string | undefined> {
     const { call, isToolShown, onToolList, onToolsChanged, onMessage } = this.#options;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
@@ -304,13 +304,13 @@ export class AgentAnswer implements Downstream {
     const { holding } = this.#options.exchange;
     const reading = estimateParsingBytes(seen);
     holding.hold(reading);
-    return after(this.#inspected(seen, isMessage), (shown) => {
+    return mapMaybePromise(this.#inspected(seen, isMessage), (shown) => {
       holding.release(reading);
       return shown;
     });
   }
 
-  #inspected(seen: string, isMessage: boolean): Later<string | undefined> {
+  #inspected(seen: string, isMessage: boolean): MaybePromise<string | undefined> {
     const { call, judged } = this.#options;
     const texts = call.answer.texts(seen);
     // A client might be able to read text that cannot be parsed here.
@@ -320,11 +320,11 @@ export class AgentAnswer implements Downstream {
     if (judged === undefined) return seen;
     if (texts === undefined) {
       const rewritten = judged.message([{ kind: "tool_result", text: seen, ref: "", turn: 0, isReadOnly: false }]);
-      return after(rewritten, (made) =>
+      return mapMaybePromise(rewritten, (made) =>
         made === undefined ? this.#refuse(this.#refusalOrOversize()) : (made[0]?.text ?? seen),
       );
     }
-    return after(this.#joined.inspect(judged, texts.texts), (changes) =>
+    return mapMaybePromise(this.#joined.inspect(judged, texts.texts), (changes) =>
       changes === undefined ? this.#refuse(this.#refusalOrOversize()) : texts.rewrite(changes),
     );
   }

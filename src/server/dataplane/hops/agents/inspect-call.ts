@@ -5,7 +5,7 @@ import {
   createRewriting,
   envelopeSegments,
   type GuardrailVariables,
-  type Occasion,
+  type InspectionContext,
 } from "../../../core/guardrails/index.ts";
 import { estimateParsingBytes, type RequestMemory } from "../../../memory/index.ts";
 import type { Guard, Restorer } from "../../../snapshot/index.ts";
@@ -31,7 +31,7 @@ export interface InspectedCall {
   readonly texts: CallTexts | undefined;
   /** New texts by index; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
-  readonly occasion: Occasion;
+  readonly occasion: InspectionContext;
   readonly verdict: ParallelVerdict;
 }
 
@@ -41,9 +41,9 @@ export async function inspectCall(
   call: AgentCall,
   { exchange, effective, decided, plain, held, sinks, restorer }: InspectCallOptions,
 ): Promise<InspectedCall> {
-  const reading = guard.inspectsBody ? estimateParsingBytes(plain) : 0;
+  const reading = guard.readsBodies ? estimateParsingBytes(plain) : 0;
   held.hold(reading);
-  const texts = guard.inspectsBody ? call.texts() : undefined;
+  const texts = guard.readsBodies ? call.texts() : undefined;
   for (const context of texts?.uninspected ?? []) sinks.metrics.uninspected(context);
   const bodyTexts = texts?.texts ?? [];
   const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
@@ -70,7 +70,7 @@ function createFpeExemption(
   texts: CallTexts["texts"],
   types: ReadonlySet<string>,
   restorer: Restorer,
-): NonNullable<Occasion["restores"]> {
+): NonNullable<InspectionContext["restores"]> {
   const places = new Map<number, ReturnType<Restorer["placesIn"]>>();
   return ({ segment, label, start, end }) => {
     const text = texts[segment];

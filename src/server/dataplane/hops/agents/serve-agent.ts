@@ -8,7 +8,7 @@ import { performance } from "node:perf_hooks";
 import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
 import { decode } from "../../../coding/index.ts";
-import type { Occasion } from "../../../core/guardrails/index.ts";
+import type { InspectionContext } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
 import type { RequestMemory } from "../../../memory/index.ts";
@@ -120,14 +120,14 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     inspected?.verdict?.catch(() => undefined);
     if (exchange.isGone) return;
     // Creating a controller is expensive, so there is only one if answers are inspected.
-    const leaving = guard?.inspectsAnswers === true ? new AbortController() : undefined;
+    const leaving = guard?.readsAnswers === true ? new AbortController() : undefined;
     const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
     let isSettled = false;
     const settle = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
       isSettled = true;
       report.facts.trace?.recordAnswerFindings(judged.judged.found);
-      const { error, acted } = settleAnswer(judged.judged, decided, effective, sinks);
+      const { error, decisionsHeader: acted } = settleAnswer(judged.judged, decided, effective, sinks);
       report.addGuardrails(acted);
       return error;
     };
@@ -182,7 +182,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
 
 const judgedAnswer = (
   guard: Guard | undefined,
-  occasion: Occasion | undefined,
+  occasion: InspectionContext | undefined,
   signal: AbortSignal | undefined,
 ): JudgedAnswer | undefined =>
   guard === undefined || occasion === undefined || signal === undefined
@@ -199,7 +199,7 @@ function toolFilterOf(
 ): ((tool: string) => boolean) | undefined {
   const { policy } = profile;
   if (answer.tools === undefined || policy.count.mcp === 0) return undefined;
-  return (name) => policy.lists(mcpVariables(variables, { server: fronted.name, method: "tools/call", name }));
+  return (name) => policy.mayListTool(mcpVariables(variables, { server: fronted.name, method: "tools/call", name }));
 }
 
 function sendMessage(answer: AgentAnswer, message: string): void {

@@ -2,7 +2,7 @@
  * Cache of tool lists that servers declare shareable, for the lifetime that they state. It is discarded with the configuration.
  * Source: mcp reference, 11; design decisions, section 7.
  */
-import { answerFromCache, shareableOf } from "../../../core/agents/index.ts";
+import { answerFromCache, sharingTermsOf } from "../../../core/agents/index.ts";
 import type { Fronted } from "../../../upstream/index.ts";
 
 /** Maximum number of lists per server: one for each page and kind of client. */
@@ -28,7 +28,7 @@ export function cachedList(fronted: Fronted, key: string, id: string, now: numbe
 
 export function cacheList(fronted: Fronted, key: string, message: string, now: number): void {
   if (message.length > MAX_LENGTH) return;
-  const shareable = shareableOf(message);
+  const shareable = sharingTermsOf(message);
   if (shareable === undefined) return;
   const lists = caches.get(fronted) ?? new Map<string, CachedList>();
   caches.set(fronted, lists);

@@ -3,8 +3,8 @@
  * been sent.
  */
 import { GatewayError } from "../../../../base/index.ts";
-import type { Guard, JudgedAnswer, Occasion } from "../../../core/guardrails/index.ts";
-import { actedIn, answerFacts, type GuardrailSinks } from "../../../core/guardrails/index.ts";
+import type { Guard, InspectionContext, JudgedAnswer } from "../../../core/guardrails/index.ts";
+import { answerFacts, formatDecisions, type GuardrailSinks } from "../../../core/guardrails/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import type { EffectiveProfile } from "../../governance/effective-profile.ts";
@@ -21,7 +21,7 @@ interface RecordContext {
 export interface AnswerInspection extends RecordContext {
   readonly guard: Guard;
   /** Inspection state of the request. */
-  readonly occasion: Occasion;
+  readonly occasion: InspectionContext;
   /** Milliseconds of silence after which the head of a stream is sent. */
   readonly heartbeatMs: number;
 }
@@ -53,7 +53,7 @@ export class AnswerRecord {
   /** Adds the rules that have acted so far to the headers, which are about to be sent. */
   addGuardrailHeaders(): void {
     if (!this.#isSettled)
-      this.#exchange.report.addGuardrails(actedIn(this.#answer.judged.guarded.judgement?.decisions ?? []));
+      this.#exchange.report.addGuardrails(formatDecisions(this.#answer.judged.guarded.judgement?.decisions ?? []));
   }
 
   /** Records the decisions. Returns the refusal of the answer, or `undefined` if it is not refused or was settled before. */
@@ -72,7 +72,7 @@ export class AnswerRecord {
     this.#endSpan();
     this.#exchange.report.facts.trace?.recordAnswerFindings(judged.found);
     try {
-      const { error, acted } = settleAnswer(judged, request, effective, sinks);
+      const { error, decisionsHeader: acted } = settleAnswer(judged, request, effective, sinks);
       this.#exchange.report.addGuardrails(acted);
       return error;
     } catch (error) {

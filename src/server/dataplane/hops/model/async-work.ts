@@ -1,5 +1,5 @@
 /** Runs work on an answer that may be asynchronous. The provider must wait meanwhile. */
-import type { Later } from "../../../core/guardrails/index.ts";
+import type { MaybePromise } from "../../../core/guardrails/index.ts";
 
 interface AsyncWorkPorts {
   /** Called when some work is done and its result can be sent. */
@@ -36,14 +36,14 @@ export class AsyncWork {
   }
 
   /** Runs `work`, sends its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
-  run(work: () => Later<void>, next?: () => void): boolean {
+  run(work: () => MaybePromise<void>, next?: () => void): boolean {
     const { onResult, fail, isOver } = this.#ports;
     if (isOver()) return true;
     const then = (): void => {
       onResult();
       if (next !== undefined && !isOver()) next();
     };
-    let done: Later<void>;
+    let done: MaybePromise<void>;
     try {
       done = work();
     } catch (error) {

@@ -17,7 +17,7 @@ import {
   typeOf,
   UnreadableAnswer,
 } from "../../../answers/index.ts";
-import { after, JudgedAnswer } from "../../../core/guardrails/index.ts";
+import { JudgedAnswer, mapMaybePromise } from "../../../core/guardrails/index.ts";
 import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import type { Downstream } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
@@ -236,7 +236,7 @@ class InspectedAnswer implements InspectedDownstream {
   /** Handles a body above the inspection limit. Returns false if it is refused. */
   #handleOversize(): boolean {
     const { guard, sinks } = this.#options;
-    sinks.metrics.oversize();
+    sinks.metrics.countOversize();
     if (guard.answers.onOversize === "deny") {
       this.#answer.refuseOversize();
       this.#flush();
@@ -266,7 +266,7 @@ class InspectedAnswer implements InspectedDownstream {
     const { target, sinks } = this.#options;
     this.#work.run(
       () =>
-        after(inspectWhole(body, this.#type(), this.#answer, target, sinks.metrics), (made) => {
+        mapMaybePromise(inspectWhole(body, this.#type(), this.#answer, target, sinks.metrics), (made) => {
           this.#inspectedBody = made;
         }),
       () => this.#sendWhole(reading),

@@ -10,7 +10,7 @@ import {
   envelopeSegments,
   type GuardrailSinks,
   type GuardrailVariables,
-  type Occasion,
+  type InspectionContext,
   type Segment,
   segmentOf,
 } from "../../../core/guardrails/index.ts";
@@ -33,7 +33,7 @@ interface InspectedRequest {
   /** Target to serve: the original one, or a new one if texts were rewritten. */
   readonly target: Target;
   /** Inspection state. The answer uses the same placeholder numbers. */
-  readonly occasion: Occasion;
+  readonly occasion: InspectionContext;
   readonly verdict: ParallelVerdict;
 }
 
@@ -51,9 +51,9 @@ export async function inspectRequest(
   const { plain } = target;
   // Most of a form is files, which are inspected in place.
   const isForm = /^\s*multipart\//i.test(target.contentType);
-  const reading = guard.inspectsBody && !isForm ? estimateParsingBytes(plain) : 0;
+  const reading = guard.readsBodies && !isForm ? estimateParsingBytes(plain) : 0;
   held.hold(reading);
-  const texts = guard.inspectsBody ? readTexts(target.route, target.dialect, target) : undefined;
+  const texts = guard.readsBodies ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
   }
@@ -62,7 +62,7 @@ export async function inspectRequest(
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body come first, so that changes keep their indexes.
   const segments = beside.length === 0 ? bodySegments : [...bodySegments, ...beside];
-  const occasion: Occasion = {
+  const occasion: InspectionContext = {
     variables: variablesOf(target, effective),
     rewriting: createRewriting(),
     tracer: exchange.report.span,

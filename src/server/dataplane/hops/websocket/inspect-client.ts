@@ -4,7 +4,7 @@
  */
 import { asRefusal, GatewayError } from "../../../../base/index.ts";
 import { memberValue, readTexts, refusalMessage, scanObject } from "../../../core/dialects/index.ts";
-import type { GuardrailSinks, Occasion, Segment } from "../../../core/guardrails/index.ts";
+import type { GuardrailSinks, InspectionContext, Segment } from "../../../core/guardrails/index.ts";
 import { type Account, estimateParsingBytes } from "../../../memory/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
@@ -20,7 +20,7 @@ export interface InspectedSession {
   readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
   /** Inspection state of the whole session, shared by all events and answers so that placeholder numbers are unique. */
-  readonly occasion: Occasion;
+  readonly occasion: InspectionContext;
   /** Model that the client last named in an event. */
   asked: string | undefined;
   readonly sinks: GuardrailSinks;
@@ -95,7 +95,7 @@ function inspectText(
     const data = texts.rewrite(judgement.rewrites.map((one) => one?.text));
     return passing({ ...message, data });
   };
-  const guarded = guard.message(segments, occasion, over);
+  const guarded = guard.inspectMessage(segments, occasion, over);
   return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
 }
 

@@ -74,9 +74,9 @@ async function handshake(
   const segments = guard === undefined ? [] : envelopeSegments(guard, asked.rawHeaders, target.query);
   if (guard === undefined || segments.length === 0) return "";
   const inspection = span?.inspection("request");
-  const guarded = await guard.message(segments, occasion, over);
+  const guarded = await guard.inspectMessage(segments, occasion, over);
   inspection?.end(inspectionFacts(guarded, segments.length));
-  const { error, acted } = settleInspection(guarded, request, effective, sinks);
+  const { error, decisionsHeader: acted } = settleInspection(guarded, request, effective, sinks);
   if (error !== undefined) throw error;
   return acted;
 }
@@ -86,7 +86,7 @@ function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"])
   const fromClient = (message: Frame): InspectedMessage | Promise<InspectedMessage> => {
     const inForce = guard();
     if (inForce !== undefined) noteModel(session, message);
-    return inForce?.inspectsBody === true ? inspectClient(inForce, message, session) : passing(message);
+    return inForce?.readsBodies === true ? inspectClient(inForce, message, session) : passing(message);
   };
   return {
     attach(direction, ports) {

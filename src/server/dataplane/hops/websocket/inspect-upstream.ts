@@ -6,7 +6,7 @@
 import { GatewayError } from "../../../../base/index.ts";
 import { type InspectedStream, inspectStream, UnreadableAnswer } from "../../../answers/index.ts";
 import { messageEvent, openSessionTexts } from "../../../core/dialects/index.ts";
-import { after, JudgedAnswer, type Later } from "../../../core/guardrails/index.ts";
+import { JudgedAnswer, type MaybePromise, mapMaybePromise } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
 import { AnswerPlaces } from "./answer-of.ts";
@@ -63,7 +63,7 @@ class Upstream implements UpstreamInspection {
 
   message(message: Frame): InspectedMessage | Promise<InspectedMessage> {
     const guard = this.#guard();
-    const inForce = guard?.inspectsOutput === true ? guard : undefined;
+    const inForce = guard?.readsOutput === true ? guard : undefined;
     if (inForce === undefined && this.#answers.size === 0) return { kind: "passes", frames: [message] };
     return this.#guarded(() => this.#take(message, inForce));
   }
@@ -83,7 +83,7 @@ class Upstream implements UpstreamInspection {
     }
   }
 
-  #guarded(work: () => Later<void>): InspectedMessage | Promise<InspectedMessage> {
+  #guarded(work: () => MaybePromise<void>): InspectedMessage | Promise<InspectedMessage> {
     const failed = (error: unknown): InspectedMessage => refusedWith(readable(error), this.#session);
     try {
       const done = work();
@@ -93,7 +93,7 @@ class Upstream implements UpstreamInspection {
     }
   }
 
-  #take(message: Frame, guard: Guard | undefined): Later<void> {
+  #take(message: Frame, guard: Guard | undefined): MaybePromise<void> {
     const { kind } = classifyMessage(message);
     if (kind === "unreadable") throw new UnreadableAnswer("it has an encoding that is not supported");
     if (kind === "sound") {
@@ -122,7 +122,7 @@ class Upstream implements UpstreamInspection {
     const [oldest] = this.#answers.keys();
     const room = this.#answers.size >= MAX_ANSWERS && oldest !== undefined ? this.#endAll([oldest], 0) : undefined;
     this.#answers.set(name, answer);
-    return after(room, () => this.#push(name, answer, message, { isEnd, item }));
+    return mapMaybePromise(room, () => this.#push(name, answer, message, { isEnd, item }));
   }
 
   /** Opens an answer. `isAlone`: the answer consists of one event, of which nothing is held back. */
@@ -132,7 +132,7 @@ class Upstream implements UpstreamInspection {
     const stream = inspectStream({
       answer: judged,
       texts: openSessionTexts(),
-      metrics: isAlone ? { ...sinks.metrics, held() {} } : sinks.metrics,
+      metrics: isAlone ? { ...sinks.metrics, observeHeldBytes() {} } : sinks.metrics,
       show: (data) => this.#ports.pass({ data, isBinary: this.#isBinary }),
       woke: () => this.#unasked(() => this.#check(answer)),
       failed: (error) =>
@@ -149,25 +149,25 @@ class Upstream implements UpstreamInspection {
     answer: Answer,
     { data }: Frame,
     { isEnd, item }: { readonly isEnd: boolean; readonly item: string | undefined },
-  ): Later<void> {
+  ): MaybePromise<void> {
     if (item !== undefined && name !== "" && !this.#items.has(item)) {
       answer.items.add(item);
       this.#items.set(item, name);
     }
-    return after(answer.stream.push(messageEvent(data)), () => {
+    return mapMaybePromise(answer.stream.push(messageEvent(data)), () => {
       if (isEnd) return this.#finish(name, answer);
       return this.#check(answer);
     });
   }
 
-  #finish(name: string, answer: Answer): Later<void> {
-    return after(answer.stream.end(), () => {
+  #finish(name: string, answer: Answer): MaybePromise<void> {
+    return mapMaybePromise(answer.stream.end(), () => {
       this.#forget(name, answer);
       this.#settle(answer);
     });
   }
 
-  #endAll(names: readonly string[], from: number): Later<void> {
+  #endAll(names: readonly string[], from: number): MaybePromise<void> {
     for (let at = from; at < names.length; at++) {
       const name = names[at] as string;
       const answer = this.#answers.get(name);

@@ -105,7 +105,7 @@ function joined(patterns: readonly PatternFormat[]): ValueFormat {
         return members;
       });
     },
-    each(text, take) {
+    visitMatches(text, take) {
       const taken = new Set<string>();
       for (const view of viewsOf(text)) {
         for (const pattern of patterns) {
@@ -119,7 +119,7 @@ function joined(patterns: readonly PatternFormat[]): ValueFormat {
         }
       }
     },
-    accepts: (value) => {
+    isValid: (value) => {
       const [view] = viewsOf(value);
       return patterns.some((pattern) => pattern.accepts(view.text));
     },

@@ -11,6 +11,6 @@ export type ToScanner =
 /** Answer to a `scan`. An error's text is not sent, since it could contain scanned text. */
 export type FromScanner =
   | { readonly kind: "found"; readonly packed: PackedDetection }
-  /** There are more findings than `MOST_RAW_FINDINGS`. */
+  /** There are more findings than `MAX_RAW_FINDINGS`. */
   | { readonly kind: "excess" }
   | { readonly kind: "failed"; readonly error: string };

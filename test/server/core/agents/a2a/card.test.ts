@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { cardPayloads, projectCard } from "../../../../../src/server/core/agents/index.ts";
+import { buildPublishedCard, cardPayloads } from "../../../../../src/server/core/agents/index.ts";
 
 const OWN = {
   name: "Tickets",
@@ -29,7 +29,7 @@ const TERMS = {
 };
 
 function projected(own: unknown, terms = TERMS) {
-  const reading = projectCard(own, terms);
+  const reading = buildPublishedCard(own, terms);
   if (reading.kind !== "card") throw new Error(reading.problem);
   return reading.card;
 }
@@ -59,7 +59,7 @@ test("if an empty member is required, both forms are signed", () => {
 
 test("a card that cannot be fronted is refused", () => {
   const refused = (own: unknown) => {
-    const reading = projectCard(own, TERMS);
+    const reading = buildPublishedCard(own, TERMS);
     return reading.kind === "refused" ? reading.problem : "";
   };
   assert.match(refused("card"), /not an object/);

@@ -6,7 +6,7 @@ import {
   type A2aRequest,
   a2aAnswerTexts,
   a2aRequestTexts,
-  isOldAnswer,
+  isLegacyAnswer,
   readA2aRequest,
 } from "../../../../../src/server/core/agents/index.ts";
 
@@ -199,6 +199,6 @@ test("texts of an answer, an event and an error are found", () => {
     "output:R",
   ]);
   fc.assert(fc.property(fc.json(), (json) => assert.equal(a2aAnswerTexts(json)?.rewrite([]), json)));
-  assert.equal(isOldAnswer('{"result":{"kind":"task","id":"t"}}'), true);
-  assert.equal(isOldAnswer('{"result":{"task":{"id":"t"}}}'), false);
+  assert.equal(isLegacyAnswer('{"result":{"kind":"task","id":"t"}}'), true);
+  assert.equal(isLegacyAnswer('{"result":{"task":{"id":"t"}}}'), false);
 });

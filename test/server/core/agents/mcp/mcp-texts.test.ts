@@ -10,7 +10,7 @@ import {
   mcpOutcome,
   mcpRequestTexts,
   readMcpRequest,
-  shareableOf,
+  sharingTermsOf,
 } from "../../../../../src/server/core/agents/index.ts";
 
 const META =
@@ -166,14 +166,14 @@ const list = (more: string): string =>
   `{"id":1,"jsonrpc":"2.0","result":{"resultType":"complete","tools":[{"name":"a"},{"name":"b","x":1}]${more}}}`;
 
 test("the shareable part of a list is kept, and a later answer is made from it", () => {
-  assert.deepEqual(shareableOf(list(',"ttlMs":1000,"cacheScope":"public"')), { ttlMs: 1_000 });
+  assert.deepEqual(sharingTermsOf(list(',"ttlMs":1000,"cacheScope":"public"')), { ttlMs: 1_000 });
   for (const more of [
     "",
     ',"ttlMs":0,"cacheScope":"public"',
     ',"ttlMs":-1,"cacheScope":"public"',
     ',"ttlMs":9,"cacheScope":"private"',
   ]) {
-    assert.equal(shareableOf(list(more)), undefined);
+    assert.equal(sharingTermsOf(list(more)), undefined);
   }
   assert.equal(
     answerFromCache(list(',"ttlMs":1000,"cacheScope":"public"'), '"q"', 400.7),

@@ -22,7 +22,7 @@ function told(reading: ProxiedReading) {
   assert.equal(reading.kind, "read", JSON.stringify(reading));
   if (reading.kind !== "read") throw new Error("unreachable");
   const { shape, calls, texts } = reading.request;
-  const { texts: all, ends } = texts();
+  const { texts: all, endIndexes: ends } = texts();
   return { shape, calls, ends, texts: all.map(({ kind, text }) => `${kind} ${text}`) };
 }
 

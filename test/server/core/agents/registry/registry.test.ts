@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { answerRegistry, isOfRegistry, registryEntries } from "../../../../../src/server/core/agents/index.ts";
+import { answerRegistry, isRegistryPath, registryEntries } from "../../../../../src/server/core/agents/index.ts";
 
 const AT = "2026-11-20T09:00:00Z";
 const server = (name: string, more: object = {}) => ({
@@ -128,5 +128,5 @@ test("an unanswerable request gives the reason in both error formats", () => {
   assert.equal(answerRegistry(ENTRIES, { method: "POST", path: "/registry/v0.1/publish", query: "" }).status, 501);
   assert.equal(get("/registry/v0.1/servers/%zz/versions").status, 400);
   assert.equal(get("/registry/v0.1/ping").status, 404);
-  assert.deepEqual([isOfRegistry("/registry/v0.1/servers"), isOfRegistry("/registry/v0.10")], [true, false]);
+  assert.deepEqual([isRegistryPath("/registry/v0.1/servers"), isRegistryPath("/registry/v0.10")], [true, false]);
 });

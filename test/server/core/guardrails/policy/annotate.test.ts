@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type {
-  Annotated,
+  AnnotationResult,
   DetectorFindings,
   Finding,
   Guardrails,
@@ -13,8 +13,11 @@ import { by, detector, facts, finding, occasion, policyOf, problemsOf, rewritten
 
 const KNOWN = facts([detector("a"), detector("b"), detector("judge", { type: "llm" })]);
 
-const annotate = (guardrails: Partial<Guardrails>, text: string, ...found: readonly DetectorFindings[]): Annotated =>
-  policyOf(guardrails, KNOWN).annotate({ segments: [segment(text)], found });
+const annotate = (
+  guardrails: Partial<Guardrails>,
+  text: string,
+  ...found: readonly DetectorFindings[]
+): AnnotationResult => policyOf(guardrails, KNOWN).annotate({ segments: [segment(text)], found });
 
 const at = (start: number, end: number, label = "X", score = 0.5, category: Finding["category"] = "pii"): Finding => ({
   start,
@@ -29,7 +32,7 @@ const at = (start: number, end: number, label = "X", score = 0.5, category: Find
 const TEXT = "0123456789abcdefghij";
 
 /** Returns `label start-end score`. */
-const shown = ({ annotations }: Annotated): readonly string[] =>
+const shown = ({ annotations }: AnnotationResult): readonly string[] =>
   annotations.map(({ label, start, end, score }) => `${label} ${start}-${end} ${score}`);
 
 test("merge_similar_or_contained: one type merges overlaps, contained findings go, the rest stays", () => {

@@ -10,7 +10,7 @@ import {
   type GuardrailRule,
   type Guardrails,
   type GuardrailVariables,
-  type Occasion,
+  type InspectionContext,
   type PolicyFacts,
   type Segment,
 } from "../../../../../src/server/core/guardrails/index.ts";
@@ -45,7 +45,7 @@ export const detector = (name = "pii", more: Partial<DetectorFacts> = {}): Detec
   kinds: ["system", "user", "assistant", "tool_args", "tool_result"],
   mode: "inline",
   schedule: "sync",
-  gives: undefined,
+  findingTypes: undefined,
   hasHorizon: true,
   ...more,
 });
@@ -124,7 +124,7 @@ export const VARIABLES: GuardrailVariables = {
   peer: "",
 };
 
-export const occasion = (more: Partial<GuardrailVariables> = {}): Occasion => ({
+export const occasion = (more: Partial<GuardrailVariables> = {}): InspectionContext => ({
   variables: { ...VARIABLES, ...more },
   rewriting: createRewriting(),
 });
@@ -134,7 +134,7 @@ export function rewrittenBy(
   policy: GuardrailPolicy,
   text: string,
   findings: readonly Finding[],
-  on: Occasion = occasion(),
+  on: InspectionContext = occasion(),
 ): string {
   const judged = policy.judge({ segments: [segment(text)], found: [by("pii", findings)] }, on);
   assert.equal(judged.outcome, "allow");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SegmentKind } from "../../../../../src/server/core/guardrails/index.ts";
-import { MOST_ENCRYPTED } from "../../../../../src/server/core/guardrails/policy/judge-texts.ts";
+import { MAX_ENCRYPTED } from "../../../../../src/server/core/guardrails/policy/judge-texts.ts";
 import { by, detector, facts, finding, occasion, policyOf, rewrittenBy, rule, segment, VARIABLES } from "./cases.ts";
 
 const TEXT = "Ada's card is 4111111111111111";
@@ -232,18 +232,18 @@ test("more values than `fpe` encrypts per message are refused with the rule name
     const rules = [rule({ name: "cards", operator: "fpe", on_error })];
     return policyOf({ rules, fpe_key: "00".repeat(16) }).judge(cards(count), occasion());
   };
-  const most = judged(MOST_ENCRYPTED, "fail_closed");
+  const most = judged(MAX_ENCRYPTED, "fail_closed");
   assert.equal(most.outcome, "allow");
-  assert.deepEqual(most.decisions[0]?.types, { "pii/CREDIT_CARD": MOST_ENCRYPTED });
-  const beyond = judged(MOST_ENCRYPTED + 1, "fail_closed");
+  assert.deepEqual(most.decisions[0]?.types, { "pii/CREDIT_CARD": MAX_ENCRYPTED });
+  const beyond = judged(MAX_ENCRYPTED + 1, "fail_closed");
   assert.deepEqual(
     [beyond.outcome, beyond.outcome === "error" && beyond.message],
     [
       "error",
-      `guardrail rule cards selects ${MOST_ENCRYPTED + 1} values, and \`fpe\` encrypts at most ${MOST_ENCRYPTED} in one message`,
+      `guardrail rule cards selects ${MAX_ENCRYPTED + 1} values, and \`fpe\` encrypts at most ${MAX_ENCRYPTED} in one message`,
     ],
   );
-  const open = judged(MOST_ENCRYPTED + 1, "fail_open");
+  const open = judged(MAX_ENCRYPTED + 1, "fail_open");
   assert.deepEqual(
     [open.outcome, open.skipped.map(({ rule: name, error }) => [name, error])],
     ["allow", [["cards", "cost"]]],

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash, createHmac } from "node:crypto";
 import { test } from "node:test";
 import type { GuardrailRule, Guardrails } from "../../../../../src/server/core/guardrails/index.ts";
-import { norm } from "../../../../../src/server/core/guardrails/policy/index.ts";
+import { normalizeValue } from "../../../../../src/server/core/guardrails/policy/index.ts";
 import { by, finding, occasion, policyOf, rewrittenBy, rule, segment } from "./cases.ts";
 
 const KEY = "00112233445566778899aabbccddeeff";
@@ -120,9 +120,9 @@ test("equality of values depends on their type", () => {
     ["PHONE_NUMBER", "+49 30 901820", "+49(30)901820"],
   ];
   for (const [type, first = "", ...others] of same) {
-    for (const other of others) assert.equal(norm(type, other), norm(type, first), type);
+    for (const other of others) assert.equal(normalizeValue(type, other), normalizeValue(type, first), type);
   }
-  assert.notEqual(norm("EMAIL_ADDRESS", "ada@x.org"), norm("EMAIL_ADDRESS", "Ada@x.org"));
-  assert.notEqual(norm("PHONE_NUMBER", "+4930"), norm("PHONE_NUMBER", "4930"));
-  assert.notEqual(norm("PERSON", "ada"), norm("PERSON", "Ada"));
+  assert.notEqual(normalizeValue("EMAIL_ADDRESS", "ada@x.org"), normalizeValue("EMAIL_ADDRESS", "Ada@x.org"));
+  assert.notEqual(normalizeValue("PHONE_NUMBER", "+4930"), normalizeValue("PHONE_NUMBER", "4930"));
+  assert.notEqual(normalizeValue("PERSON", "ada"), normalizeValue("PERSON", "Ada"));
 });

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { GuardrailRule, Guardrails, SegmentKind } from "../../../../../src/server/core/guardrails/index.ts";
 import { detector, facts, problemsOf, rule } from "./cases.ts";
 
-const PII = detector("pii", { gives: ["pii/EMAIL_ADDRESS", "pii/CREDIT_CARD", "secret/AWS_KEY"] });
-const NAMES = detector("names", { type: "nlp", gives: ["pii/PERSON"], hasHorizon: false });
+const PII = detector("pii", { findingTypes: ["pii/EMAIL_ADDRESS", "pii/CREDIT_CARD", "secret/AWS_KEY"] });
+const NAMES = detector("names", { type: "nlp", findingTypes: ["pii/PERSON"], hasHorizon: false });
 const KNOWN = { ...facts([PII, NAMES]), profiles: [{ name: "staff", detectors: undefined }] };
 
 const of = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}, known = KNOWN): readonly string[] =>
@@ -189,8 +189,8 @@ test("a detector beside or behind the call causes a warning if it is too late fo
   const known = {
     ...facts([
       PII,
-      detector("beside", { schedule: "overlap", gives: ["pii/PERSON"] }),
-      detector("behind", { schedule: "async", gives: ["pii/US_SSN"] }),
+      detector("beside", { schedule: "overlap", findingTypes: ["pii/PERSON"] }),
+      detector("behind", { schedule: "async", findingTypes: ["pii/US_SSN"] }),
     ]),
     profiles: [],
   };

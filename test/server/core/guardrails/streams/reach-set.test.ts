@@ -20,7 +20,7 @@ function numbers(seed: number): (below: number) => number {
 
 function reach(name: string, maxBytes: number, alphabet: RegExp, prefix = ""): Reach {
   const holds = (codePoint: number): boolean => alphabet.test(String.fromCodePoint(codePoint));
-  return { name, maxBytes, rightBytes: RIGHT_BYTES, prefix, holds };
+  return { name, maxBytes, rightBytes: RIGHT_BYTES, prefix, mayContain: holds };
 }
 
 /** More than the bits of a word, some of them equal. */
@@ -76,9 +76,9 @@ describe("compiled match bounds", () => {
       for (let i = 0; i < TEXTS; i++) {
         const text = textOf(below);
         const each = reaches.map((one) => pendingFrom(text, 0, one));
-        const pending = set.pending(text);
+        const pending = set.pendingFrom(text);
         assert.equal(pending, Math.min(text.length, ...each), JSON.stringify(text));
-        const holder = reaches.find((one) => one.name === set.holderOf(text, pending));
+        const holder = reaches.find((one) => one.name === set.pendingReachName(text, pending));
         if (each.includes(pending)) assert.equal(holder && pendingFrom(text, 0, holder), pending);
       }
     });
@@ -88,7 +88,7 @@ describe("compiled match bounds", () => {
     const set = compileReaches([reach("all", 400, /\p{L}/u)]);
     for (let from = 0x20000; from < 0x24000; from += 64) {
       const text = String.fromCodePoint(...Array.from({ length: 64 }, (_, i) => from + i));
-      assert.equal(set.pending(`. ${text}`), 2);
+      assert.equal(set.pendingFrom(`. ${text}`), 2);
     }
   });
 });

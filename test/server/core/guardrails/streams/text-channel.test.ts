@@ -28,7 +28,13 @@ const PATTERNS: readonly { readonly pattern: RegExp; readonly reach: Reach }[] =
 const REACHES = compileReaches(PATTERNS.map((it) => it.reach));
 
 function reach(name: string, maxBytes: number, rightBytes: number, alphabet: RegExp, prefix: string): Reach {
-  return { name, maxBytes, rightBytes, prefix, holds: (codePoint) => alphabet.test(String.fromCodePoint(codePoint)) };
+  return {
+    name,
+    maxBytes,
+    rightBytes,
+    prefix,
+    mayContain: (codePoint) => alphabet.test(String.fromCodePoint(codePoint)),
+  };
 }
 
 const finding = (start: number, end: number): Finding => ({
@@ -75,7 +81,7 @@ const TERMS: StreamTerms = {
   maxBufferBytes: 1 << 20,
 };
 
-const IN_BOUNDS = { oversize: () => assert.fail("nothing is too long") };
+const IN_BOUNDS = { onOversize: () => assert.fail("nothing is too long") };
 
 /** Detectors here answer synchronously. */
 function now(shown: string | Promise<string>): string {
@@ -118,7 +124,7 @@ function textOf(below: (n: number) => number): string {
 
 function streamed(text: string, terms: StreamTerms, size: () => number): { shown: string; unproven: number } {
   let unproven = 0;
-  const channel = createChannel(terms, { reaches: REACHES, scan, judge, unproven: () => unproven++, ...IN_BOUNDS });
+  const channel = createChannel(terms, { reaches: REACHES, scan, judge, onUnproven: () => unproven++, ...IN_BOUNDS });
   const whole = judge(text, scan(text));
   const expected = whole.outcome === "allow" ? (whole.rewrites[0]?.text ?? "") : "";
   let shown = "";
@@ -147,7 +153,7 @@ describe("text in pieces", () => {
   });
 
   it("is held back by word, not by horizon, if prose cannot continue a match", () => {
-    const channel = createChannel(TERMS, { reaches: REACHES, scan, judge, unproven: () => undefined, ...IN_BOUNDS });
+    const channel = createChannel(TERMS, { reaches: REACHES, scan, judge, onUnproven: () => undefined, ...IN_BOUNDS });
     assert.equal(now(channel.push("!!!!!! Hello,     ")), "!!!!!! Hello,     ");
   });
 
@@ -158,7 +164,7 @@ describe("text in pieces", () => {
       reaches: compileReaches([endless]),
       scan: () => [],
       judge,
-      unproven: () => unproven++,
+      onUnproven: () => unproven++,
       ...IN_BOUNDS,
     };
     const channel = createChannel({ ...TERMS, maxHoldBytes: 16 }, ports);
@@ -179,7 +185,7 @@ describe("text in pieces", () => {
       reaches: compileReaches([endless]),
       scan: () => [],
       judge,
-      unproven: () => assert.fail("nothing is released"),
+      onUnproven: () => assert.fail("nothing is released"),
       ...IN_BOUNDS,
     };
     const channel = createChannel({ ...TERMS, maxHoldBytes: 16, onHoldOverflow: "buffer" }, ports);
@@ -197,8 +203,8 @@ describe("text in pieces", () => {
       reaches: compileReaches([endless]),
       scan: () => [],
       judge,
-      unproven: () => unproven++,
-      oversize: () => oversize++,
+      onUnproven: () => unproven++,
+      onOversize: () => oversize++,
     };
     const terms = { ...TERMS, maxHoldBytes: 16, onHoldOverflow: "buffer", maxBufferBytes: 64 } as const;
     const channel = createChannel(terms, ports);
@@ -219,7 +225,7 @@ describe("text in pieces", () => {
         reaches: REACHES,
         scan: async (it) => scan(it),
         judge,
-        unproven: () => assert.fail("all are bounded"),
+        onUnproven: () => assert.fail("all are bounded"),
         ...IN_BOUNDS,
       });
       let shown = "";
@@ -236,7 +242,7 @@ describe("text in pieces", () => {
       reaches: compileReaches([]),
       scan: scans,
       judge,
-      unproven: () => undefined,
+      onUnproven: () => undefined,
       ...IN_BOUNDS,
     });
     assert.equal(now(channel.push("one ")), "one ");

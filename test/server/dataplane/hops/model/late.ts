@@ -1,5 +1,5 @@
 /** Guards whose detectors answer when a test says so, with the gateway's ensemble and policy. */
-import type { Detector, Finding, Scanned } from "../../../../../src/server/core/guardrails/index.ts";
+import type { Detector, DetectorInput, Finding } from "../../../../../src/server/core/guardrails/index.ts";
 import type { Guard } from "../../../../../src/server/snapshot/index.ts";
 import { guardOf } from "../../support/guards.ts";
 
@@ -31,7 +31,7 @@ class Words implements Detector {
     };
   }
 
-  detect(texts: readonly Scanned[]) {
+  detect(texts: readonly DetectorInput[]) {
     this.asked++;
     const answer = () => {
       if (this.failure !== undefined) throw this.failure;
@@ -40,7 +40,7 @@ class Words implements Detector {
     return this.#gate === undefined ? answer() : this.#gate.then(answer);
   }
 
-  #find({ segment: { text } }: Scanned): readonly Finding[] {
+  #find({ segment: { text } }: DetectorInput): readonly Finding[] {
     const label = this.name.toUpperCase();
     return [...text.matchAll(new RegExp(label, "g"))].map(({ index: start }) => ({
       start,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { after, test } from "node:test";
-import type { Scanned } from "../../../../../src/server/core/guardrails/index.ts";
+import type { DetectorInput } from "../../../../../src/server/core/guardrails/index.ts";
 import { createPiiDetector } from "../../../../../src/server/detectors/index.ts";
 import { createScanPool } from "../../../../../src/server/detectors/pii/index.ts";
 import { configOf } from "../configs.ts";
@@ -20,14 +20,14 @@ const { signal } = new AbortController();
 /** Returns the number of findings. */
 async function isEqual(texts: readonly string[], why: string): Promise<number> {
   const scanned = texts.map(
-    (text): Scanned => ({
+    (text): DetectorInput => ({
       segment: { kind: "user", text, ref: "", turn: 0, isReadOnly: false },
       windows: undefined,
     }),
   );
   const apart = detector.detect(scanned, [], signal);
   assert.ok(apart instanceof Promise, why);
-  const here = detector.detectHere?.(scanned) ?? [];
+  const here = detector.detectSync?.(scanned) ?? [];
   assert.deepEqual(await apart, here, why);
   return here.reduce((sum, { length }) => sum + length, 0);
 }

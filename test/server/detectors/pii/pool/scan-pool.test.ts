@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { DetectorConfig } from "../../../../../src/server/core/config/index.ts";
-import { type Detection, DetectorError, type Scanned } from "../../../../../src/server/core/guardrails/index.ts";
+import { type Detection, DetectorError, type DetectorInput } from "../../../../../src/server/core/guardrails/index.ts";
 import {
   createPiiDetector,
   type PoolOptions,
@@ -17,7 +17,7 @@ import { watchedPool } from "./threads.ts";
 
 const never = new AbortController().signal;
 
-const scanned = (text: string): Scanned => ({
+const scanned = (text: string): DetectorInput => ({
   segment: { kind: "user", text, ref: "", turn: 0, isReadOnly: false },
   windows: undefined,
 });
@@ -62,7 +62,7 @@ test("short texts are scanned synchronously and longer ones on a thread, with th
   const texts = [half, `${half} `, "", ofUnits(200_000), half].map(scanned);
   const many = detector.detect(texts, [], never);
   assert.ok(many instanceof Promise);
-  assert.deepEqual(await many, detector.detectHere?.(texts));
+  assert.deepEqual(await many, detector.detectSync?.(texts));
   const windows = [{ start: 0, end: 9 }];
   const outside = await detector.detect([{ ...scanned(ofUnits(3_000)), windows }], [], never);
   assert.deepEqual(outside, [[]]);

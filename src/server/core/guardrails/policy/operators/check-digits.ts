@@ -11,12 +11,12 @@ export type CheckDigit = (body: string) => number;
 const DIGITS = [..."0123456789"];
 
 /** Creates a scheme that has exactly one valid check digit per body. */
-const digitThat =
+const checkDigitWhere =
   (isRight: (value: string) => boolean): CheckDigit =>
   (body) =>
     DIGITS.findIndex((digit) => isRight(body + digit));
 
-const luhn = digitThat(isLuhn);
+const luhn = checkDigitWhere(isLuhn);
 
 export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, CheckDigit>([
   ["CREDIT_CARD", luhn],
@@ -25,7 +25,7 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
   ["CA_SIN", luhn],
   [
     "ABA_ROUTING_NUMBER",
-    digitThat((value) =>
+    checkDigitWhere((value) =>
       isWeighted(
         value,
         [...value].map((_, at) => [3, 7, 1][at % 3] ?? 0),
@@ -33,7 +33,7 @@ export const CHECK_DIGITS: ReadonlyMap<string, CheckDigit> = new Map<string, Che
       ),
     ),
   ],
-  ["IN_AADHAAR", digitThat(isVerhoeff)],
+  ["IN_AADHAAR", checkDigitWhere(isVerhoeff)],
   ["SA_NATIONAL_ID", luhn],
   ["AE_EMIRATES_ID", luhn],
   ["ZA_ID_NUMBER", luhn],

@@ -18,7 +18,7 @@ const DISPLACEMENT = 5;
 const MAX_SYMBOLS = 256;
 
 /** Maximum number of encryptions of one value until it matches its pattern again. */
-const MOST_STEPS = 256;
+const MAX_STEPS = 256;
 
 export interface Fpe {
   /** Encrypts a value. Returns `undefined` if too few texts have this format, or if it is longer than `MAX_SYMBOLS`. */
@@ -38,7 +38,7 @@ const UNKNOWN: FormatOf = () => undefined;
 /** Creates the encryption. `key` is 16, 24 or 32 bytes long. */
 export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = UNKNOWN): Fpe {
   const ff1 = createFf1(key);
-  const turn =
+  const createCipher =
     (isForward: boolean): Fpe["encrypt"] =>
     (type, alphabet, text) => {
       const format = formatOf(type);
@@ -49,19 +49,19 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
       const sizes = body.map(({ symbols }) => symbols.length);
       const permute = permutationOf(ff1, sizes, Buffer.from(`${tweak}\0${type}`), isForward);
       if (permute === undefined) return undefined;
-      const off = check === undefined ? 0 : offOf(value, check);
+      const off = check === undefined ? 0 : checkDigitOffset(value, check);
       if (!isForward && check !== undefined && off !== DISPLACEMENT) return undefined;
       let numerals: readonly number[] = body.map(({ numeral }) => numeral);
-      for (let step = 0; step < MOST_STEPS; step += 1) {
+      for (let step = 0; step < MAX_STEPS; step += 1) {
         numerals = permute(numerals);
-        const written = writtenOf(value, numerals, check, off);
-        if (isOfForm(value, written, type, alphabet, format)) return written;
+        const written = writeValue(value, numerals, check, off);
+        if (hasSameForm(value, written, type, alphabet, format)) return written;
       }
       return undefined;
     };
   return {
-    encrypt: turn(true),
-    decrypt: turn(false),
+    encrypt: createCipher(true),
+    decrypt: createCipher(false),
     sizeOf(type, alphabet, text) {
       const value = parse(type, alphabet, text, formatOf(type)?.classesOf(text));
       const own = checkOf(type, alphabet, value) === undefined ? value.positions : value.positions.slice(0, -1);
@@ -70,7 +70,7 @@ export function createFpe(key: Uint8Array, tweak: string, formatOf: FormatOf = U
     isDisplaced(type, alphabet, text) {
       const value = parse(type, alphabet, text, formatOf(type)?.classesOf(text));
       const check = checkOf(type, alphabet, value);
-      return check && offOf(value, check) === DISPLACEMENT;
+      return check && checkDigitOffset(value, check) === DISPLACEMENT;
     },
   };
 }
@@ -107,8 +107,8 @@ function parse(
   const foldsCase = name === "upper" || name === "alnum_upper";
   const characters = [...text];
   const shown = characters.map(asciiOf);
-  const kept = classes === undefined && type === "PHONE_NUMBER" && /^\s*\(?[+\uff0b]/.test(text);
-  let stays = kept
+  const hasCallingCode = classes === undefined && type === "PHONE_NUMBER" && /^\s*\(?[+\uff0b]/.test(text);
+  let fixedDigits = hasCallingCode
     ? callingCodeLength(
         shown
           .map(({ symbol }) => symbol)
@@ -123,8 +123,8 @@ function parse(
     const isLower = foldsCase && /^[a-z]$/.test(symbol);
     const upper = isLower ? symbol.toUpperCase() : symbol;
     if (!alphabet.includes(upper)) continue;
-    if (stays > 0) {
-      stays -= 1;
+    if (fixedDigits > 0) {
+      fixedDigits -= 1;
       continue;
     }
     const symbols = symbolsAt(alphabet, classes, at, upper, { foldsCase, cased });
@@ -143,8 +143,8 @@ interface Casing {
 }
 
 /** Cache of symbols by the characters of a class. Classes come from patterns, so there are few. */
-const known = new Map<string, string>();
-const MOST_KNOWN = 4_096;
+const symbolCache = new Map<string, string>();
+const MAX_CACHED_SYMBOLS = 4_096;
 
 /** Returns the allowed symbols at a position. A position with only one symbol stays unchanged. */
 function symbolsAt(
@@ -159,14 +159,14 @@ function symbolsAt(
   // If a text has both cases, letters are encrypted to letters, so that their case can be restored.
   const kind = cased !== "mixed" ? /[0-9A-Z]/i : /[0-9]/.test(own) ? /[0-9]/ : /[A-Z]/i;
   const key = `${alphabet} ${members} ${foldsCase} ${kind.source}`;
-  const found = known.get(key);
+  const found = symbolCache.get(key);
   if (found !== undefined) return found;
   const symbols = [...alphabet]
     .filter((symbol) => members.includes(symbol) || (foldsCase && members.includes(symbol.toLowerCase())))
     .filter((symbol) => kind.test(symbol))
     .join("");
-  if (known.size >= MOST_KNOWN) known.clear();
-  known.set(key, symbols);
+  if (symbolCache.size >= MAX_CACHED_SYMBOLS) symbolCache.clear();
+  symbolCache.set(key, symbols);
   return symbols;
 }
 
@@ -208,32 +208,37 @@ const digitsOf = (characters: readonly string[]): string =>
  * Returns the difference between the check digit and the right one. Encryption keeps it and adds five, which is a bijection: a
  * genuine value never becomes another one, and a text that is off by five comes from a genuine value.
  */
-function offOf({ characters }: Value, check: CheckDigit): number {
+function checkDigitOffset({ characters }: Value, check: CheckDigit): number {
   const digits = digitsOf(characters);
   return (Number(digits.at(-1)) - check(digits.slice(0, -1)) + 10) % 10;
 }
 
-function writtenOf(value: Value, numerals: readonly number[], check: CheckDigit | undefined, off: number): string {
+function writeValue(
+  value: Value,
+  numerals: readonly number[],
+  check: CheckDigit | undefined,
+  checkOffset: number,
+): string {
   const written = [...value.characters];
-  const put = ({ at, digitShift, letterShift, isLower }: Position, symbol: string): void => {
+  const setSymbol = ({ at, digitShift, letterShift, isLower }: Position, symbol: string): void => {
     const cased = isLower ? symbol.toLowerCase() : symbol;
     const shift = /[0-9]/.test(symbol) ? digitShift : letterShift;
     written[at] = shift === 0 ? cased : String.fromCodePoint(cased.charCodeAt(0) + shift);
   };
   for (const [index, numeral] of numerals.entries()) {
     const position = value.positions[index];
-    if (position !== undefined) put(position, position.symbols[numeral] ?? "");
+    if (position !== undefined) setSymbol(position, position.symbols[numeral] ?? "");
   }
   const last = value.positions.at(-1);
   if (check !== undefined && last !== undefined) {
     const body = digitsOf(written).slice(0, -1);
-    put(last, String((check(body) + off + DISPLACEMENT) % 10));
+    setSymbol(last, String((check(body) + checkOffset + DISPLACEMENT) % 10));
   }
   return written.join("");
 }
 
 /** Returns whether a text has the form of the value; otherwise decryption would not return the value. */
-function isOfForm(
+function hasSameForm(
   value: Value,
   written: string,
   type: string,

@@ -3,15 +3,15 @@ export { ALPHABETS, alphabetOf } from "./alphabets.ts";
 export { type Feasibility, feasibilityOf } from "./feasible.ts";
 export { formsIn, type Span } from "./forms.ts";
 export { createFpe, type Fpe } from "./fpe.ts";
-export { norm } from "./norm.ts";
+export { normalizeValue } from "./norm.ts";
 export { compileOperator, type Operator, type OperatorKeys, operatorKeys } from "./operators.ts";
 export {
   proofOf,
-  type Restoration,
+  type RestorableType,
   type RestoreBudget,
-  type Restored,
+  type RestoreContext,
   RestoreLimit,
-  type Restoring,
+  type RestoreResult,
   restore,
   restoredValues,
 } from "./restore.ts";

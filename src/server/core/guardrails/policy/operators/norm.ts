@@ -15,7 +15,7 @@ const isCode = (type: string): boolean => type === "IBAN_CODE" || /^[A-Z]{2}_/.t
 const PLAIN = /^[\t-\r -~]*$/;
 
 /** Normalizes a value: `4111 1111 1111 1111` and `4111-1111-1111-1111` are one card. `type` is the label of an annotation. */
-export function norm(type: string, text: string): string {
+export function normalizeValue(type: string, text: string): string {
   const plain = PLAIN.test(text) ? text : foldDigits(text.normalize("NFC").replace(UNSEEN, "").replace(MARKED, ""));
   const folded = plain.replace(/\s+/g, " ").trim();
   if (NUMBER_TYPES.has(type)) {

@@ -1,24 +1,24 @@
 /** Compiles the operator of a redact rule. Source: document 3, `guardrails.rules[]`; guardrails reference, 2.6 and 4.5. */
 
-import type { FormatOf, GuardrailRule, Guardrails, Issued, Rewriting } from "../../index.ts";
+import type { FormatOf, GuardrailRule, Guardrails, IssuedValues, Rewriting } from "../../index.ts";
 import { alphabetOf } from "./alphabets.ts";
 import { hashForm, placeholderForm, pseudonymForm, typeForm } from "./forms.ts";
 import { createFpe, type Fpe } from "./fpe.ts";
 import { mask } from "./mask.ts";
-import { norm } from "./norm.ts";
+import { normalizeValue } from "./norm.ts";
 
 /** Keys and alphabets that operators share. */
 export interface OperatorKeys {
   readonly pseudonym: Buffer | undefined;
   readonly fpe: Fpe | undefined;
   /** Values that `fpe` wrote recently. */
-  readonly issued: Issued | undefined;
+  readonly issued: IssuedValues | undefined;
   readonly alphabets: NonNullable<Guardrails["fpe_alphabets"]>;
 }
 
 type KeyedGuardrails = Pick<Guardrails, "pseudonym_key" | "fpe_key" | "fpe_tweak" | "fpe_alphabets">;
 
-export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, issued?: Issued): OperatorKeys {
+export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, issued?: IssuedValues): OperatorKeys {
   const { pseudonym_key, fpe_key, fpe_tweak = "", fpe_alphabets = {} } = guardrails;
   return {
     pseudonym: pseudonym_key ? Buffer.from(pseudonym_key, "hex") : undefined,
@@ -28,35 +28,37 @@ export function operatorKeys(guardrails: KeyedGuardrails, formatOf?: FormatOf, i
   };
 }
 
-/** Replacement of a value. `lacksDomain` is true if `fpe` could not keep its format. */
-interface Written {
+/** Replacement of a value. `isDomainTooSmall` is true if `fpe` could not keep its format. */
+interface Replacement {
   readonly text: string;
-  readonly lacksDomain: boolean;
+  readonly isDomainTooSmall: boolean;
 }
 
 /** Rewrites a value. `label` is the annotation's label without the category, `text` the value as written. */
-export type Operator = (label: string, text: string, rewriting: Rewriting) => Written;
+export type Operator = (label: string, text: string, rewriting: Rewriting) => Replacement;
 
 export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operator {
-  const simply =
+  const plainOperator =
     (write: (label: string, text: string, rewriting: Rewriting) => string): Operator =>
-    (label, text, rewriting) => ({ text: write(label, text, rewriting), lacksDomain: false });
+    (label, text, rewriting) => ({ text: write(label, text, rewriting), isDomainTooSmall: false });
   const { pseudonym: key } = keys;
-  const named = (label: string, text: string): string =>
-    key === undefined ? typeForm(label) : pseudonymForm(label, norm(label, text), key);
+  const pseudonymOrType = (label: string, text: string): string =>
+    key === undefined ? typeForm(label) : pseudonymForm(label, normalizeValue(label, text), key);
   switch (rule.operator) {
     case "redact":
-      return simply(() => "");
+      return plainOperator(() => "");
     case "mask": {
       const how = { character: rule.mask_char, count: rule.mask_chars, fromEnd: rule.from_end };
-      return simply((_, text) => mask(text, how));
+      return plainOperator((_, text) => mask(text, how));
     }
     case "hash":
-      return simply((label, text) => hashForm(label, norm(label, text), key));
+      return plainOperator((label, text) => hashForm(label, normalizeValue(label, text), key));
     case "placeholder":
-      return simply((label, text, rewriting) => placeholderForm(label, rewriting.numberOf(label, norm(label, text))));
+      return plainOperator((label, text, rewriting) =>
+        placeholderForm(label, rewriting.numberOf(label, normalizeValue(label, text))),
+      );
     case "pseudonym":
-      return simply(named);
+      return plainOperator(pseudonymOrType);
     case "fpe":
       return (label, text) => {
         const alphabet = alphabetOf(label, keys.alphabets);
@@ -64,9 +66,9 @@ export function compileOperator(rule: GuardrailRule, keys: OperatorKeys): Operat
         if (encrypted !== undefined && alphabet !== undefined) {
           keys.issued?.add(label, encrypted, keys.fpe?.sizeOf(label, alphabet, encrypted) ?? 0);
         }
-        return { text: encrypted ?? named(label, text), lacksDomain: encrypted === undefined };
+        return { text: encrypted ?? pseudonymOrType(label, text), isDomainTooSmall: encrypted === undefined };
       };
     default:
-      return simply((label) => rule.replacement ?? typeForm(label));
+      return plainOperator((label) => rule.replacement ?? typeForm(label));
   }
 }

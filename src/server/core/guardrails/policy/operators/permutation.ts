@@ -15,10 +15,10 @@ export function permutationOf(
   tweak: Uint8Array,
   isForward: boolean,
 ): Permute | undefined {
-  const turn = isForward ? ff1.encrypt : ff1.decrypt;
+  const permute = isForward ? ff1.encrypt : ff1.decrypt;
   const [radix = 0] = sizes;
   if (sizes.length > 1 && sizes.every((size) => size === radix)) {
-    return radix ** sizes.length < MIN_DOMAIN ? undefined : (numerals) => turn(numerals, radix, tweak);
+    return radix ** sizes.length < MIN_DOMAIN ? undefined : (numerals) => permute(numerals, radix, tweak);
   }
   const count = sizes.reduce((product, size) => product * BigInt(size), 1n);
   if (sizes.length < 2 || count < BigInt(MIN_DOMAIN)) return undefined;
@@ -27,7 +27,7 @@ export function permutationOf(
     let rank = sizes.reduce((sum, size, at) => sum * BigInt(size) + BigInt(numerals[at] ?? 0), 0n);
     do {
       const written = [...rank.toString(2).padStart(bits, "0")].map(Number);
-      rank = BigInt(`0b${turn(written, 2, tweak).join("")}`);
+      rank = BigInt(`0b${permute(written, 2, tweak).join("")}`);
     } while (rank >= count);
     const found = new Array<number>(sizes.length);
     for (let at = sizes.length - 1; at >= 0; at -= 1) {

@@ -6,18 +6,18 @@
  * type, and last those of types without any proof, of which every match is decrypted. Each place is used once.
  */
 
-import type { FormatOf, Issued } from "../../index.ts";
+import type { FormatOf, IssuedValues } from "../../index.ts";
 import type { AlphabetName } from "./alphabets.ts";
 import { CHECK_DIGITS } from "./check-digits.ts";
 import type { Fpe } from "./fpe.ts";
 
 /** Type whose values are restored. */
-export interface Restored {
+export interface RestorableType {
   readonly type: string;
   readonly alphabet: AlphabetName;
 }
 
-export interface Restoration {
+export interface RestoreResult {
   readonly text: string;
   /** Number of restored values, by type. */
   readonly counts: Readonly<Record<string, number>>;
@@ -32,10 +32,10 @@ export interface RestoreBudget {
 export class RestoreLimit extends Error {}
 
 /** Cost of a candidate that is examined but not decrypted, as a fraction of a decryption. */
-const LOOK_COST = 1 / 32;
+const EXAMINE_COST = 1 / 32;
 
 /** Maximum length of a candidate, in UTF-16 units. */
-const LONGEST_VALUE = 256;
+const MAX_VALUE_LENGTH = 256;
 
 /** Evidence that the decrypted candidate is the value that was encrypted. */
 type Proof = "issued" | "check" | "form" | "none";
@@ -51,20 +51,20 @@ interface RestoredValue {
   readonly proof: Proof;
 }
 
-export interface Restoring {
+export interface RestoreContext {
   readonly fpe: Fpe;
   readonly formatOf: FormatOf;
-  readonly issued?: Issued | undefined;
+  readonly issued?: IssuedValues | undefined;
 }
 
 /** Returns how values of the type are recognized; `undefined` if their format is unknown. */
-export function proofOf({ type, alphabet }: Restored, formatOf: FormatOf): Exclude<Proof, "issued"> | undefined {
+export function proofOf({ type, alphabet }: RestorableType, formatOf: FormatOf): Exclude<Proof, "issued"> | undefined {
   const format = formatOf(type);
   if (format === undefined) return undefined;
   return alphabet === "digits" && CHECK_DIGITS.has(type) ? "check" : format.proof;
 }
 
-interface Candidate extends Restored {
+interface Candidate extends RestorableType {
   readonly start: number;
   readonly end: number;
   readonly proof: Proof;
@@ -83,8 +83,8 @@ const rankOf = (proof: Proof, text: string, start: number): number =>
 /** Returns the values to restore, ascending. `types` are in document order, which breaks ties. Throws `RestoreLimit`. */
 export function restoredValues(
   text: string,
-  types: readonly Restored[],
-  restoring: Restoring,
+  types: readonly RestorableType[],
+  restoring: RestoreContext,
   budget: RestoreBudget = { left: Number.POSITIVE_INFINITY },
 ): readonly RestoredValue[] {
   const { fpe, formatOf, issued } = restoring;
@@ -92,9 +92,9 @@ export function restoredValues(
   for (const one of types) {
     const proof = proofOf(one, formatOf);
     if (proof === undefined) continue;
-    formatOf(one.type)?.each(text, (start, end) => {
-      if (end - start > LONGEST_VALUE) return;
-      spend(budget, LOOK_COST);
+    formatOf(one.type)?.visitMatches(text, (start, end) => {
+      if (end - start > MAX_VALUE_LENGTH) return;
+      spend(budget, EXAMINE_COST);
       const label = issued?.labelOf(text.slice(start, end));
       // The value is known to have been written for another type.
       if (label !== undefined && label !== one.type) return;
@@ -103,34 +103,34 @@ export function restoredValues(
     });
   }
   candidates.sort((a, b) => a.rank - b.rank || a.start - b.start || b.end - a.end);
-  const taken: RestoredValue[] = [];
+  const accepted: RestoredValue[] = [];
   /** Valid unencrypted values; no part of one can be another value. */
   const genuine: { readonly start: number; readonly end: number }[] = [];
   for (const { type, alphabet, start, end, proof } of candidates) {
-    if (taken.some((other) => start < other.end && other.start < end)) continue;
+    if (accepted.some((other) => start < other.end && other.start < end)) continue;
     if (proof !== "issued" && genuine.some((other) => other.start <= start && end <= other.end)) continue;
     const written = text.slice(start, end);
-    const accepts = formatOf(type)?.accepts;
-    const isRight = (value: string): boolean => accepts?.(value) === true;
-    const mayBe = proof !== "check" || fpe.isDisplaced(type, alphabet, written) !== false;
-    if (mayBe) spend(budget, 1);
-    const value = mayBe ? fpe.decrypt(type, alphabet, written) : undefined;
-    if (value === undefined || ((proof === "check" || proof === "form") && !isRight(value))) {
-      if (proof === "check" && isRight(written)) genuine.push({ start, end });
+    const accepts = formatOf(type)?.isValid;
+    const isValid = (value: string): boolean => accepts?.(value) === true;
+    const isCandidate = proof !== "check" || fpe.isDisplaced(type, alphabet, written) !== false;
+    if (isCandidate) spend(budget, 1);
+    const value = isCandidate ? fpe.decrypt(type, alphabet, written) : undefined;
+    if (value === undefined || ((proof === "check" || proof === "form") && !isValid(value))) {
+      if (proof === "check" && isValid(written)) genuine.push({ start, end });
       continue;
     }
-    taken.push({ start, end, type, value, proof });
+    accepted.push({ start, end, type, value, proof });
   }
-  return taken.sort((a, b) => a.start - b.start);
+  return accepted.sort((a, b) => a.start - b.start);
 }
 
 /** Restores all values in a text. Throws `RestoreLimit`. */
 export function restore(
   text: string,
-  types: readonly Restored[],
-  restoring: Restoring,
+  types: readonly RestorableType[],
+  restoring: RestoreContext,
   budget?: RestoreBudget,
-): Restoration {
+): RestoreResult {
   const counts: Record<string, number> = {};
   let restored = "";
   let at = 0;
