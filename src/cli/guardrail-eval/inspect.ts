@@ -59,7 +59,7 @@ export async function runDetectors(
   const segments = system === "" ? [caseSegment] : [systemSegment, caseSegment];
   const found: DetectionResult = await ((isLowered ? unthresholdedEnsemble : undefined) ?? ensemble).run(segments, {
     signal,
-    isLowered,
+    ignoresThresholds: isLowered,
     ...detectorSelection(ensemble, detector),
   });
   const byDetector =

@@ -62,7 +62,7 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
     ...(instruments && { metrics: (readings) => createPoolMetrics(instruments, readings) }),
   });
   const sessions = createSessions({
-    elsewhere: askSession,
+    askOtherProcess: askSession,
     log,
     ...(instruments && { metrics: (readings) => createSessionMetrics(instruments, readings) }),
   });

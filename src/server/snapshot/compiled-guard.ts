@@ -196,7 +196,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     scanStretch(segment, by, signal, except, tracer) {
       if (by === "bounded") return readBounded(segment, signal, tracer);
       const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
-      const found = ensemble.run([segment], { names: asked, signal, tracer, isHere: true });
+      const found = ensemble.run([segment], { names: asked, signal, tracer, isStreamSegment: true });
       return found instanceof Promise ? found.then((all) => without(all, bounded)) : without(found, bounded);
     },
     request(segments, occasion, signal, timeLeftMs) {

@@ -19,7 +19,9 @@ export async function removedFrom(
 ): Promise<readonly DiscardedFinding[]> {
   const members = ensemble.members.filter(({ name }) => names.has(name));
   const isLowered = members.some(({ threshold }) => threshold > 0);
-  const lowered = isLowered ? await ensemble.run(segments, { names, signal, isLowered, given }) : undefined;
+  const lowered = isLowered
+    ? await ensemble.run(segments, { names, signal, ignoresThresholds: isLowered, given })
+    : undefined;
   const thresholds = new Map(members.map(({ name, threshold }) => [name, threshold]));
   const below = (lowered?.byDetector ?? []).flatMap(({ detector, findings }) =>
     findings.flatMap((list, segment) =>

@@ -6,24 +6,24 @@ import { run } from "./run.ts";
 import type { Scanning } from "./scan-texts.ts";
 import type { Member, RunLater } from "./types.ts";
 
-interface Background {
+interface AsyncScanLimits {
   /** Maximum number of messages that are scanned at the same time. */
   readonly maxInFlight: number;
   readonly timeoutMs: number;
 }
 
-export function createBackground(members: readonly Member[], limits: Background, scanning: Scanning): RunLater {
-  const late = members
+export function createBackground(members: readonly Member[], limits: AsyncScanLimits, scanning: Scanning): RunLater {
+  const asyncMembers = members
     .filter(({ schedule }) => schedule === "async")
     .map(
       (member): Member => ({ ...member, timeoutMs: Math.min(member.timeoutMs ?? limits.timeoutMs, limits.timeoutMs) }),
     );
   let inFlight = 0;
   return (segments, found, names, tracer) => {
-    for (const member of late) {
+    for (const member of asyncMembers) {
       if (names !== undefined && !names.has(member.name)) continue;
       if (inFlight >= limits.maxInFlight) {
-        scanning.metrics.dropped(member.name);
+        scanning.metrics.countDropped(member.name);
         continue;
       }
       inFlight++;
@@ -33,7 +33,7 @@ export function createBackground(members: readonly Member[], limits: Background,
           const signal = AbortSignal.timeout(limits.timeoutMs);
           await run([member], segments, { signal, earlier: found, tracer }, scanning);
         } catch {
-          scanning.metrics.failed(member.name);
+          scanning.metrics.countFailure(member.name);
         } finally {
           inFlight--;
         }

@@ -8,7 +8,7 @@ import { createBackground } from "./background.ts";
 import { DEFAULT_TIMEOUT_MS } from "./limit.ts";
 import { type EnsembleMetrics, NO_METRICS } from "./metrics.ts";
 import { run } from "./run.ts";
-import { stretchReader } from "./run-here.ts";
+import { createStretchReader } from "./run-here.ts";
 import { createScanCache, type ScanCache } from "./scan-cache.ts";
 import type { Scanning } from "./scan-texts.ts";
 import type { Ensemble, EnsembleProblem, Member } from "./types.ts";
@@ -63,7 +63,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
   const scanning: Scanning = {
     cache: options.cache ?? createScanCache(),
     entries: guardrails.cache_entries,
-    flights: new Map(),
+    scansInProgress: new Map(),
     metrics: options.metrics ?? NO_METRICS,
     now: () => performance.now(),
   };
@@ -72,7 +72,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
     ensemble: Object.freeze({
       members: Object.freeze(members),
       run: (segments, given) => run(members, segments, given, scanning),
-      stretchReader: (names) => stretchReader(members, names, scanning),
+      stretchReader: (names) => createStretchReader(members, names, scanning),
       runLater: createBackground(members, { maxInFlight, timeoutMs: durationMs(timeout) }, scanning),
     } satisfies Ensemble),
   };

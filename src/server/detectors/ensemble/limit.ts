@@ -6,7 +6,7 @@ import type { Member } from "./types.ts";
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** Maximum delay of a timer, in milliseconds. */
-const MOST_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Error for a client's timeout that passed before the detector's own. The request is then always refused, even if
@@ -14,25 +14,29 @@ const MOST_MS = 2 ** 31 - 1;
  */
 export class ClientTimeout extends DetectorError {}
 
-export interface Limit {
+export interface DetectorTimeout {
   /** Signal that aborts with a `DetectorError` of kind `timeout`, or with the request's own reason. */
   readonly signal: AbortSignal;
   readonly close: () => void;
 }
 
-export function openLimit({ timeoutMs }: Member, timeLeftMs: number | undefined, request: AbortSignal): Limit {
-  const ending = new AbortController();
-  const own = timeoutMs ?? timeLeftMs ?? DEFAULT_TIMEOUT_MS;
-  const isClients = timeLeftMs !== undefined && timeLeftMs <= own;
-  const ms = Math.max(0, Math.min(isClients ? timeLeftMs : own, MOST_MS));
+export function startTimeout(
+  { timeoutMs }: Member,
+  timeLeftMs: number | undefined,
+  request: AbortSignal,
+): DetectorTimeout {
+  const controller = new AbortController();
+  const detectorTimeoutMs = timeoutMs ?? timeLeftMs ?? DEFAULT_TIMEOUT_MS;
+  const isClientTimeout = timeLeftMs !== undefined && timeLeftMs <= detectorTimeoutMs;
+  const ms = Math.max(0, Math.min(isClientTimeout ? timeLeftMs : detectorTimeoutMs, MAX_TIMER_MS));
   const timer = setTimeout(() => {
-    const Late = isClients ? ClientTimeout : DetectorError;
-    ending.abort(new Late("timeout", `it took longer than ${Math.round(ms)} ms`));
+    const Late = isClientTimeout ? ClientTimeout : DetectorError;
+    controller.abort(new Late("timeout", `it took longer than ${Math.round(ms)} ms`));
   }, ms);
-  const onAbort = (): void => ending.abort(request.reason);
+  const onAbort = (): void => controller.abort(request.reason);
   request.addEventListener("abort", onAbort, { once: true });
   return {
-    signal: ending.signal,
+    signal: controller.signal,
     close() {
       clearTimeout(timer);
       request.removeEventListener("abort", onAbort);

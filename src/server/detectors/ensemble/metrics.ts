@@ -4,15 +4,15 @@ import { type Instruments, LATENCY_BOUNDS_SECONDS } from "../../../base/index.ts
 import type { Finding } from "../../core/guardrails/index.ts";
 
 export interface EnsembleMetrics {
-  failed(detector: string): void;
-  took(detector: string, seconds: number): void;
-  hit(detector: string, texts: number): void;
-  missed(detector: string, texts: number): void;
-  evicted(texts: number): void;
+  countFailure(detector: string): void;
+  observeDuration(detector: string, seconds: number): void;
+  countCacheHits(detector: string, texts: number): void;
+  countCacheMisses(detector: string, texts: number): void;
+  countEvicted(texts: number): void;
   /** Counts findings, including remembered ones, before thresholds and conflicts. */
-  found(detector: string, findings: readonly Pick<Finding, "label">[]): void;
+  countFindings(detector: string, findings: readonly Pick<Finding, "label">[]): void;
   /** Counts a scan of `schedule: async` for which the queue was full. */
-  dropped(detector: string): void;
+  countDropped(detector: string): void;
 }
 
 /** Maximum number of types of one detector; further ones, and invalid names, count as `other`. */
@@ -67,24 +67,24 @@ export function createEnsembleMetrics(instruments: Instruments): EnsembleMetrics
     return label;
   }
   return {
-    failed: (detector) => errors.with(detector).inc(),
-    took: (detector, time) => seconds.with(detector).observe(time),
-    hit: (detector, texts) => hits.with(detector).inc(texts),
-    missed: (detector, texts) => misses.with(detector).inc(texts),
-    evicted: (texts) => evictions.with().inc(texts),
-    found(detector, all) {
+    countFailure: (detector) => errors.with(detector).inc(),
+    observeDuration: (detector, time) => seconds.with(detector).observe(time),
+    countCacheHits: (detector, texts) => hits.with(detector).inc(texts),
+    countCacheMisses: (detector, texts) => misses.with(detector).inc(texts),
+    countEvicted: (texts) => evictions.with().inc(texts),
+    countFindings(detector, all) {
       for (const { label } of all) findings.with(detector, typeOf(detector, label)).inc();
     },
-    dropped: (detector) => dropped.with(detector).inc(),
+    countDropped: (detector) => dropped.with(detector).inc(),
   };
 }
 
 export const NO_METRICS: EnsembleMetrics = {
-  failed() {},
-  took() {},
-  hit() {},
-  missed() {},
-  evicted() {},
-  found() {},
-  dropped() {},
+  countFailure() {},
+  observeDuration() {},
+  countCacheHits() {},
+  countCacheMisses() {},
+  countEvicted() {},
+  countFindings() {},
+  countDropped() {},
 };

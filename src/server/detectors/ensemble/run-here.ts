@@ -7,14 +7,14 @@ import {
   MAX_MESSAGE_FINDINGS,
   type Segment,
 } from "../../core/guardrails/index.ts";
-import { run, runOne } from "./run.ts";
+import { run, runSync } from "./run.ts";
 import type { Scanning } from "./scan-texts.ts";
 import type { Member, ReadStretch } from "./types.ts";
 
 const NOTHING: readonly Finding[] = [];
 const NO_FAILURES: readonly Failure[] = [];
 
-interface Direct {
+interface SyncMember {
   readonly member: Member;
   readonly detect: NonNullable<Member["detector"]["detectSync"]>;
   /** Result for a text without findings, or one that the detector does not read. */
@@ -22,29 +22,34 @@ interface Direct {
 }
 
 /** Returns a function that scans stretches with the named members. It answers synchronously if all of them do. */
-export function stretchReader(members: readonly Member[], names: ReadonlySet<string>, scanning: Scanning): ReadStretch {
-  const own = members.filter(({ name }) => names.has(name));
-  const direct = own.flatMap((member): Direct[] => {
+export function createStretchReader(
+  members: readonly Member[],
+  names: ReadonlySet<string>,
+  scanning: Scanning,
+): ReadStretch {
+  const selected = members.filter(({ name }) => names.has(name));
+  const direct = selected.flatMap((member): SyncMember[] => {
     const { detector, role, narrowsSpans, name, mode } = member;
     const { detectSync } = detector;
     if (detectSync === undefined || role !== "discover" || narrowsSpans) return [];
     const none = Object.freeze({ detector: name, mode, findings: Object.freeze([NOTHING]) });
     return [{ member, detect: (texts) => detectSync.call(detector, texts), none }];
   });
-  if (direct.length < own.length) {
-    return (segment, signal, tracer) => run(members, [segment], { names, signal, tracer, isHere: true }, scanning);
+  if (direct.length < selected.length) {
+    return (segment, signal, tracer) =>
+      run(members, [segment], { names, signal, tracer, isStreamSegment: true }, scanning);
   }
   return (segment, signal, tracer) => {
     signal.throwIfAborted();
     const byDetector: DetectorFindings[] = [];
     let failures = NO_FAILURES;
     for (const one of direct) {
-      const findings = detected(one, segment, scanning);
+      const findings = detectStretch(one, segment, scanning);
       if (findings !== undefined) {
         byDetector.push(findings);
         continue;
       }
-      const outcome = runOne(one.member, segment, scanning, { signal, tracer });
+      const outcome = runSync(one.member, segment, scanning, { signal, tracer });
       if ("isFatal" in outcome) failures = [...failures, outcome];
       else byDetector.push(outcome.findings);
     }
@@ -53,8 +58,8 @@ export function stretchReader(members: readonly Member[], names: ReadonlySet<str
 }
 
 /** Runs a detector. Returns `undefined` if it failed, or if its findings are too many to keep one by one. */
-function detected(
-  { member, detect, none }: Direct,
+function detectStretch(
+  { member, detect, none }: SyncMember,
   segment: Segment,
   { metrics, now }: Scanning,
 ): DetectorFindings | undefined {
@@ -69,9 +74,9 @@ function detected(
     return undefined;
   }
   if (all === undefined || all.length > MAX_MESSAGE_FINDINGS) return undefined;
-  metrics.took(name, (now() - begun) / 1_000);
+  metrics.observeDuration(name, (now() - begun) / 1_000);
   if (all.length === 0) return none;
-  metrics.found(name, all);
+  metrics.countFindings(name, all);
   const kept = threshold === 0 ? all : all.filter(({ score }) => score >= threshold);
   return { detector: name, mode, findings: [kept] };
 }

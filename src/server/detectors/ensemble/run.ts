@@ -11,8 +11,8 @@ import {
   tooManyFindings,
   type Window,
 } from "../../core/guardrails/index.ts";
-import { ClientTimeout, type Limit, openLimit } from "./limit.ts";
-import { type Asked, type Placed, remembered, type Scanning, scan } from "./scan-texts.ts";
+import { ClientTimeout, type DetectorTimeout, startTimeout } from "./limit.ts";
+import { cachedDetection, type IndexedText, type Scanning, type ScanRequest, scan } from "./scan-texts.ts";
 import { withStubDetector } from "./stub-detector.ts";
 import { narrowed, windowsAround } from "./text-windows.ts";
 import type { Member, RunOptions, Schedule, StubFinding } from "./types.ts";
@@ -29,42 +29,56 @@ const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],
-  { signal, timeLeftMs, names, schedule, isLowered, given, earlier, tracer, isHere = false }: RunOptions,
+  {
+    signal,
+    timeLeftMs,
+    names,
+    schedule,
+    ignoresThresholds,
+    given,
+    earlier,
+    tracer,
+    isStreamSegment = false,
+  }: RunOptions,
   remembering: Scanning,
 ): DetectionResult | Promise<DetectionResult> {
-  const leaving = typeof signal === "function" ? signal : () => signal;
+  const getSignal = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
   // Stub findings must not be cached as findings of the text.
-  const scanning = isHere || given !== undefined ? { ...remembering, entries: 0 } : remembering;
-  const asked = given === undefined ? members : members.map((member) => instead(member, given.get(member.name)));
-  const known = isLowered === true ? asked.map((member): Member => ({ ...member, threshold: 0 })) : asked;
-  const inForce = known.filter(({ name }) => names === undefined || names.has(name));
-  const now = inForce.filter((member) => schedule === undefined || standsAt(member.schedule, schedule));
-  const ask = (role: Member["role"], found: readonly DetectorFindings[]) =>
+  const scanning = isStreamSegment || given !== undefined ? { ...remembering, entries: 0 } : remembering;
+  const stubbed =
+    given === undefined ? members : members.map((member) => replaceByStub(member, given.get(member.name)));
+  const effectiveMembers =
+    ignoresThresholds === true ? stubbed.map((member): Member => ({ ...member, threshold: 0 })) : stubbed;
+  const selected = effectiveMembers.filter(({ name }) => names === undefined || names.has(name));
+  const now = selected.filter((member) => schedule === undefined || runsIn(member.schedule, schedule));
+  const runRole = (role: Member["role"], found: readonly DetectorFindings[]) =>
     now
       .filter((member) => member.role === role)
       .map((member) => {
         const texts = textsFor(member, segments, role === "confirm" ? found : undefined);
         const isRemembered = schedule !== undefined && member.schedule === "async";
-        return guarded(member, segments, texts, scanning, {
-          signal: leaving,
+        return runWithTimeout(member, segments, texts, scanning, {
+          signal: getSignal,
           timeLeftMs,
           tracer,
-          isHere,
+          isStreamSegment,
           isRemembered,
         });
       });
   const before = earlier?.byDetector ?? [];
-  return after(all(ask("discover", before)), (discovered) => {
+  return after(all(runRole("discover", before)), (discovered) => {
     const found = [...before, ...findingsOf(discovered)];
-    return after(all(ask("confirm", found)), (confirmed) => gathered(inForce, [...discovered, ...confirmed], earlier));
+    return after(all(runRole("confirm", found)), (confirmed) =>
+      mergeOutcomes(selected, [...discovered, ...confirmed], earlier),
+    );
   });
 }
 
-const instead = (member: Member, given: readonly StubFinding[] | undefined): Member =>
+const replaceByStub = (member: Member, given: readonly StubFinding[] | undefined): Member =>
   given === undefined ? member : withStubDetector(member, given);
 
-const standsAt = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
+const runsIn = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
   own === "overlap" ? schedule !== "sync" : schedule !== "overlap";
 
 const findingsOf = (outcomes: readonly Outcome[]): readonly DetectorFindings[] =>
@@ -75,8 +89,8 @@ function textsFor(
   { kinds, confirmWindow, name }: Member,
   segments: readonly Segment[],
   found: readonly DetectorFindings[] | undefined,
-): readonly Placed[] {
-  const texts: Placed[] = [];
+): readonly IndexedText[] {
+  const texts: IndexedText[] = [];
   segments.forEach((segment, at) => {
     if (!kinds.has(segment.kind) || segment.text === "") return;
     let windows: readonly Window[] | undefined;
@@ -90,7 +104,7 @@ function textsFor(
       );
       if (windows.length === 0) return;
     }
-    texts.push({ at, scanned: { segment, windows } });
+    texts.push({ segmentIndex: at, scanned: { segment, windows } });
   });
   return texts;
 }
@@ -99,13 +113,13 @@ function textsFor(
 function outcomeOf(
   member: Member,
   segments: readonly Segment[],
-  texts: readonly Placed[],
+  texts: readonly IndexedText[],
   detection: readonly (readonly Finding[])[],
 ): Outcome {
   const findings = segments.map(() => NOTHING);
   let raw = 0;
   let count = 0;
-  texts.forEach(({ at }, i) => {
+  texts.forEach(({ segmentIndex: at }, i) => {
     const all = detection[i] ?? NOTHING;
     const kept = member.threshold === 0 ? all : all.filter(({ score }) => score >= member.threshold);
     findings[at] = kept;
@@ -116,23 +130,23 @@ function outcomeOf(
   return { member, findings: { detector: member.name, mode: member.mode, findings } };
 }
 
-interface Limited extends Asked {
+interface TimedScan extends ScanRequest {
   readonly timeLeftMs: number | undefined;
   /** True to use only remembered findings and scan nothing. */
   readonly isRemembered: boolean;
 }
 
 /** Runs one synchronous detector on a segment of a stream. */
-export function runOne(
+export function runSync(
   member: Member,
   segment: Segment,
   scanning: Scanning,
-  { signal, tracer }: Pick<Asked, "tracer"> & { readonly signal: AbortSignal },
+  { signal, tracer }: Pick<ScanRequest, "tracer"> & { readonly signal: AbortSignal },
 ): Outcome {
   const segments = [segment];
-  const asked = { signal: () => signal, timeLeftMs: undefined, tracer, isHere: true, isRemembered: false };
+  const asked = { signal: () => signal, timeLeftMs: undefined, tracer, isStreamSegment: true, isRemembered: false };
   const texts = textsFor(member, segments, undefined);
-  const outcome = guarded(member, segments, texts, { ...scanning, entries: 0 }, asked);
+  const outcome = runWithTimeout(member, segments, texts, { ...scanning, entries: 0 }, asked);
   if (outcome instanceof Promise) throw new Error("the detector always answers at once");
   return outcome;
 }
@@ -141,22 +155,22 @@ export function runOne(
  * Runs a detector with its timeout. A failure is returned as an outcome; rejects only with the reason of the request's
  * own signal.
  */
-function guarded(
+function runWithTimeout(
   member: Member,
   segments: readonly Segment[],
-  texts: readonly Placed[],
+  texts: readonly IndexedText[],
   scanning: Scanning,
-  { signal, timeLeftMs, tracer, isHere, isRemembered }: Limited,
+  { signal, timeLeftMs, tracer, isStreamSegment, isRemembered }: TimedScan,
 ): Outcome | Promise<Outcome> {
   if (texts.length === 0) return outcomeOf(member, segments, texts, []);
-  let limit: Limit | undefined;
-  const limited = (): AbortSignal => {
-    limit ??= openLimit(member, timeLeftMs, signal());
+  let limit: DetectorTimeout | undefined;
+  const timeoutSignal = (): AbortSignal => {
+    limit ??= startTimeout(member, timeLeftMs, signal());
     return limit.signal;
   };
   const failed = (error: unknown): Failure => {
     signal().throwIfAborted();
-    scanning.metrics.failed(member.name);
+    scanning.metrics.countFailure(member.name);
     const { kind, message: reason } = error instanceof DetectorError ? error : UNEXPECTED;
     const isAlways = kind === "overloaded" || kind === "excess" || error instanceof ClientTimeout;
     const isFatal = member.mode === "inline" && (isAlways || member.failsClosed);
@@ -164,13 +178,13 @@ function guarded(
   };
   try {
     const detection = isRemembered
-      ? remembered(member, texts, segments, scanning)
-      : scan(member, texts, segments, scanning, { signal: limited, tracer, isHere });
+      ? cachedDetection(member, texts, segments, scanning)
+      : scan(member, texts, segments, scanning, { signal: timeoutSignal, tracer, isStreamSegment });
     if (!(detection instanceof Promise)) {
       limit?.close();
       return outcomeOf(member, segments, texts, detection);
     }
-    return Promise.race([detection, aborted(limited())])
+    return Promise.race([detection, aborted(timeoutSignal())])
       .then((found) => outcomeOf(member, segments, texts, found))
       .catch(failed)
       .finally(() => limit?.close());
@@ -186,7 +200,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
 
-function gathered(
+function mergeOutcomes(
   inForce: readonly Member[],
   outcomes: readonly Outcome[],
   earlier: DetectionResult | undefined,

@@ -10,13 +10,13 @@ import { createHmac, hash, randomBytes } from "node:crypto";
 import type { Detector, DetectorInput, Finding, Segment } from "../../core/guardrails/index.ts";
 
 /** Maximum length of a cached text in UTF-16 units; a longer one is scanned each time. */
-const MAX_REMEMBERED = 256 << 10;
+const MAX_CACHED_UNITS = 256 << 10;
 
 /**
  * Maximum number of findings of a cached text, which limits an entry to about 30 KB. A text with more is scanned each
  * time.
  */
-const MOST_FINDINGS_REMEMBERED = 256;
+const MAX_CACHED_FINDINGS = 256;
 
 const SEPARATOR = "\0";
 
@@ -29,7 +29,7 @@ const EVICTED_SHARE = 1 / 32;
  */
 const RECENT_SHARE = 1 / 4;
 
-interface Held {
+interface CacheEntry {
   readonly findings: readonly Finding[];
   /** Number of all uses at the time when the entry got its position. */
   usedAt: number;
@@ -47,12 +47,12 @@ export interface ScanCache {
 export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
   const prefix = secret.toString("base64");
   /** Entries by last use; the most recent ones may be out of order. */
-  const held = new Map<string, Held>();
+  const held = new Map<string, CacheEntry>();
   let uses = 0;
   return {
     keyOf({ fingerprint }, { segment, windows }, context) {
       const { text, kind, ref } = segment;
-      if (text.length > MAX_REMEMBERED || !text.isWellFormed()) return undefined;
+      if (text.length > MAX_CACHED_UNITS || !text.isWellFormed()) return undefined;
       const parts = windows === undefined ? "" : windows.map(({ start, end }) => `${start}-${end}`).join();
       // The secret comes first, and no digest is ever shown, so this is as good as an HMAC at half its cost.
       return hash("sha256", [prefix, fingerprint, kind, ref, parts, context, text].join(SEPARATOR), "base64");
@@ -68,7 +68,7 @@ export function createScanCache(secret: Buffer = randomBytes(32)): ScanCache {
       return known.findings;
     },
     put(key, findings, entries) {
-      if (entries === 0 || findings.length > MOST_FINDINGS_REMEMBERED) return 0;
+      if (entries === 0 || findings.length > MAX_CACHED_FINDINGS) return 0;
       held.delete(key);
       held.set(key, { findings, usedAt: ++uses });
       if (held.size <= entries) return 0;

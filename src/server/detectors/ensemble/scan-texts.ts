@@ -20,59 +20,61 @@ export interface Scanning {
   /** Maximum number of cached entries (`cache_entries`); 0 to remember nothing. */
   readonly entries: number;
   /** Scans in progress, by key. */
-  readonly flights: Map<string, Promise<readonly Finding[]>>;
+  readonly scansInProgress: Map<string, Promise<readonly Finding[]>>;
   readonly metrics: EnsembleMetrics;
   /** Returns the time of a monotonic clock with any origin, in milliseconds. */
   readonly now: () => number;
 }
 
 /** Text of the request, with its index among the segments. */
-export interface Placed {
-  readonly at: number;
+export interface IndexedText {
+  readonly segmentIndex: number;
   readonly scanned: DetectorInput;
 }
 
-export interface Asked {
+export interface ScanRequest {
   /** Returns the signal. Called only for a detector that is not, or may not be, synchronous. */
   readonly signal: () => AbortSignal;
   readonly tracer: QuestionTracer | undefined;
   /** See `RunOptions`. */
-  readonly isHere: boolean;
+  readonly isStreamSegment: boolean;
 }
 
-type Given = readonly Finding[] | undefined | Promise<readonly Finding[]>;
+type KnownFindings = readonly Finding[] | undefined | Promise<readonly Finding[]>;
 
 /** Scans the texts, in order. Throws or rejects with a `DetectorError`, or with the signal's reason. */
 export function scan(
   { detector, name }: Member,
-  texts: readonly Placed[],
+  texts: readonly IndexedText[],
   all: readonly Segment[],
   scanning: Scanning,
-  { signal, tracer, isHere }: Asked,
+  { signal, tracer, isStreamSegment }: ScanRequest,
 ): Detection | Promise<Detection> {
-  const { cache, entries, flights, metrics, now } = scanning;
+  const { cache, entries, scansInProgress, metrics, now } = scanning;
   const keys = keysOf(detector, texts, all, scanning);
-  const given: Given[] = keys.map((key) =>
-    key === undefined ? undefined : (cache.get(key, entries) ?? (isHere ? undefined : flights.get(key))),
+  const given: KnownFindings[] = keys.map((key) =>
+    key === undefined
+      ? undefined
+      : (cache.get(key, entries) ?? (isStreamSegment ? undefined : scansInProgress.get(key))),
   );
   const missing: number[] = [];
   for (let at = 0; at < given.length; at++) if (given[at] === undefined) missing.push(at);
-  if (entries > 0) count(metrics, name, given.length, missing.length);
+  if (entries > 0) countCacheUse(metrics, name, given.length, missing.length);
   const found = (findings: readonly Finding[]): void => {
-    if (findings.length > 0) metrics.found(name, findings);
+    if (findings.length > 0) metrics.countFindings(name, findings);
   };
   for (const one of given) if (Array.isArray(one)) found(one);
   const begun = now();
-  const read = (wanted: readonly number[]): Detection | Promise<Detection> => {
+  const scanTexts = (wanted: readonly number[]): Detection | Promise<Detection> => {
     if (wanted.length === 0) return [];
-    const scanned = wanted.map((at) => (texts[at] as Placed).scanned);
-    if (detector.detectSync !== undefined && (isHere || isShort(scanned, detector.maxSyncUnits))) {
+    const scanned = wanted.map((at) => (texts[at] as IndexedText).scanned);
+    if (detector.detectSync !== undefined && (isStreamSegment || isShort(scanned, detector.maxSyncUnits))) {
       return detector.detectSync(scanned);
     }
     return detector.detect(scanned, all, signal(), tracer);
   };
-  const take = (detection: Detection): Detection => {
-    if (missing.length > 0) metrics.took(name, (now() - begun) / 1_000);
+  const storeDetection = (detection: Detection): Detection => {
+    if (missing.length > 0) metrics.observeDuration(name, (now() - begun) / 1_000);
     if (detection.length !== missing.length)
       throw new DetectorError("failed", "it returned results for another number of texts");
     for (const findings of detection) found(findings);
@@ -82,38 +84,43 @@ export function scan(
       given[at] = findings;
       if (key === undefined) return;
       const evicted = cache.put(key, findings, entries);
-      if (evicted > 0) metrics.evicted(evicted);
+      if (evicted > 0) metrics.countEvicted(evicted);
     });
     return detection;
   };
-  const reading = read(missing);
+  const reading = scanTexts(missing);
   if (!(reading instanceof Promise)) {
-    take(reading);
-    return given.some((one) => one instanceof Promise) ? settled(given, read) : (given as Detection);
+    storeDetection(reading);
+    return given.some((one) => one instanceof Promise) ? awaitOtherScans(given, scanTexts) : (given as Detection);
   }
-  const taken = reading.then(take);
+  const taken = reading.then(storeDetection);
   missing.forEach((at, i) => {
     const key = keys[at];
     if (key === undefined) return;
     const flight = taken.then((detection) => detection[i] as readonly Finding[]);
-    flights.set(key, flight);
-    const land = (): void => {
-      if (flights.get(key) === flight) flights.delete(key);
+    scansInProgress.set(key, flight);
+    const forgetScan = (): void => {
+      if (scansInProgress.get(key) === flight) scansInProgress.delete(key);
     };
-    flight.then(land, land);
+    flight.then(forgetScan, forgetScan);
   });
-  return taken.then(() => settled(given, read));
+  return taken.then(() => awaitOtherScans(given, scanTexts));
 }
 
-function count({ hit, missed }: EnsembleMetrics, name: string, asked: number, lacking: number): void {
-  if (asked > lacking) hit(name, asked - lacking);
-  if (lacking > 0) missed(name, lacking);
+function countCacheUse(
+  { countCacheHits, countCacheMisses }: EnsembleMetrics,
+  name: string,
+  asked: number,
+  lacking: number,
+): void {
+  if (asked > lacking) countCacheHits(name, asked - lacking);
+  if (lacking > 0) countCacheMisses(name, lacking);
 }
 
-function isShort(texts: readonly DetectorInput[], most = 0): boolean {
+function isShort(texts: readonly DetectorInput[], maxUnits = 0): boolean {
   let units = 0;
   for (const { segment } of texts) units += segment.text.length;
-  return units <= most;
+  return units <= maxUnits;
 }
 
 /**
@@ -122,7 +129,7 @@ function isShort(texts: readonly DetectorInput[], most = 0): boolean {
  */
 function keysOf(
   detector: Detector,
-  texts: readonly Placed[],
+  texts: readonly IndexedText[],
   all: readonly Segment[],
   { cache, entries }: Scanning,
 ): readonly (string | undefined)[] {
@@ -132,26 +139,26 @@ function keysOf(
 }
 
 /** Awaits scans of other requests. Scans that ended with their request are repeated here, in one call. */
-async function settled(
-  given: readonly Given[],
+async function awaitOtherScans(
+  given: readonly KnownFindings[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,
 ): Promise<Detection> {
   const findings: (readonly Finding[])[] = [];
-  const lost: number[] = [];
+  const failedIndexes: number[] = [];
   for (const [at, one] of given.entries()) {
     const joined = one instanceof Promise ? await one.catch(() => undefined) : one;
-    if (joined === undefined) lost.push(at);
+    if (joined === undefined) failedIndexes.push(at);
     findings.push(joined ?? []);
   }
-  const again = lost.length === 0 ? [] : await read(lost);
-  for (const [i, at] of lost.entries()) findings[at] = again[i] as readonly Finding[];
+  const again = failedIndexes.length === 0 ? [] : await read(failedIndexes);
+  for (const [i, at] of failedIndexes.entries()) findings[at] = again[i] as readonly Finding[];
   return findings;
 }
 
 /** Returns the remembered findings of each text; scans nothing. */
-export function remembered(
+export function cachedDetection(
   { detector, name }: Member,
-  texts: readonly Placed[],
+  texts: readonly IndexedText[],
   all: readonly Segment[],
   scanning: Scanning,
 ): Detection {
@@ -162,6 +169,6 @@ export function remembered(
     if (findings === undefined) lacking++;
     return findings ?? [];
   });
-  count(metrics, name, known.length, lacking);
+  countCacheUse(metrics, name, known.length, lacking);
   return known;
 }

@@ -53,11 +53,11 @@ export interface RunOptions {
    * True for a segment of a stream, which is scanned once and does not wait for another thread: nothing is remembered,
    * and detectors that can be synchronous are, however long the text is.
    */
-  readonly isHere?: boolean;
+  readonly isStreamSegment?: boolean;
   /** Findings by detector name, which replace the scans of that detector for each text. */
   readonly given?: ReadonlyMap<string, readonly StubFinding[]> | undefined;
   /** Treats every `threshold` as 0: reports findings of any score. */
-  readonly isLowered?: boolean;
+  readonly ignoresThresholds?: boolean;
   /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */
   readonly earlier?: DetectionResult;
   /** Tracer of the request; `undefined` if it is not traced. */
@@ -85,7 +85,7 @@ export interface Ensemble {
    * only with the signal's reason. With `sync` and `alone`, `async` detectors return what they remember.
    */
   readonly run: (segments: readonly Segment[], options: RunOptions) => DetectionResult | Promise<DetectionResult>;
-  /** Returns a function that scans stretches of a stream with the named detectors, like `run` with `isHere`. */
+  /** Returns a function that scans stretches of a stream with the named detectors, like `run` with `isStreamSegment`. */
   readonly stretchReader: (names: ReadonlySet<string>) => ReadStretch;
   /** Runs the `async` detectors on the segments, so that their findings are available for the next turn. Never throws. */
   readonly runLater: RunLater;

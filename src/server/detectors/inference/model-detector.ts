@@ -19,7 +19,7 @@ import {
 } from "./detector-readings.ts";
 import type { ModelConfig } from "./labels.ts";
 import { configRead, filesOf, type ModelFiles, type TextFiles, type Views } from "./model-files.ts";
-import type { Read } from "./reading/types.ts";
+import type { ModelFinding } from "./reading/types.ts";
 import { askingOf, probeOf, servedGraph } from "./served.ts";
 import { locate } from "./session/packages.ts";
 import type { AskServer } from "./session/served/server-calls.ts";
@@ -204,7 +204,7 @@ interface Facts {
   readonly category: Category;
 }
 
-type ReadTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly Read[])[]>;
+type ReadTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly ModelFinding[])[]>;
 
 function detectorOf({ name, type, fingerprint, category }: Facts, read: ReadTexts): Detector {
   return Object.freeze({
@@ -218,7 +218,7 @@ function detectorOf({ name, type, fingerprint, category }: Facts, read: ReadText
         parts.map(({ text }) => text),
         signal,
       );
-      const asFinding = ({ start, end, label, score }: Read): Finding => ({
+      const asFinding = ({ start, end, label, score }: ModelFinding): Finding => ({
         start,
         end,
         category,

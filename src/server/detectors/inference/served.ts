@@ -61,7 +61,7 @@ export function askingOf(endpoint: Endpoint, server: InferenceServer): AskServer
         body: body === null ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
         maxBytes,
       };
-      const answer = await endpoint.ask(asked, ending.signal);
+      const answer = await endpoint.send(asked, ending.signal);
       const length = answer.headers["inference-header-content-length"];
       return {
         status: answer.status,

@@ -4,7 +4,14 @@
  */
 import { meaningsOf } from "./meanings.ts";
 import { markerFor, quoted } from "./quote.ts";
-import { type Asking, type Judged, type JudgeFormat, type JudgeTerms, type Verdict, wrong } from "./types.ts";
+import {
+  invalidAnswer,
+  type JudgedText,
+  type JudgeFormat,
+  type JudgeQuestion,
+  type JudgeTerms,
+  type Verdict,
+} from "./types.ts";
 
 export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   const meanings = meaningsOf(labels, prompt);
@@ -13,7 +20,7 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
     return meaning === undefined ? `- ${label}` : `- ${label} (${meaning})`;
   };
   const taxonomy = `${labels.map(lineOf).join("\n")}\n\n${prompt}`;
-  const asking = (turns: Asking["turns"], custom: string): Asking => ({
+  const asking = (turns: JudgeQuestion["turns"], custom: string): JudgeQuestion => ({
     system: undefined,
     turns,
     template: {
@@ -22,9 +29,9 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
     },
   });
   return {
-    ask: (judged) => asking(turnsOf(judged), taxonomy),
-    read: (text, judged) => categoriesIn(text, labels, isAnswer(judged)),
-    probe: (text, policy) =>
+    buildQuestion: (judged) => asking(turnsOf(judged), taxonomy),
+    parseAnswer: (text, judged) => categoriesIn(text, labels, isAnswer(judged)),
+    buildProbe: (text, policy) =>
       asking(
         [{ role: "user", text }],
         policy === "own" ? taxonomy : `- PROBE (a category that tells whether categories reach the model)\n${taxonomy}`,
@@ -33,10 +40,10 @@ export function safetyFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
 }
 
 /** Returns whether the text is an answer that is judged together with the user's message. */
-const isAnswer = ({ kind, context }: Judged): boolean =>
+const isAnswer = ({ kind, context }: JudgedText): boolean =>
   (kind === "output" || kind === "assistant") && context.some((block) => block.kind === "user");
 
-function turnsOf(judged: Judged): Asking["turns"] {
+function turnsOf(judged: JudgedText): JudgeQuestion["turns"] {
   const { text, context } = judged;
   if (context.length === 0) return [{ role: "user", text }];
   const marker = markerFor([text, ...context.map((block) => block.text)]);
@@ -68,32 +75,32 @@ function categoriesIn(text: string, labels: readonly string[], isOfAnswer: boole
     if (line.trim() === "") continue;
     const colon = line.indexOf(":");
     const key = KEYS.get(line.slice(0, Math.max(0, colon)).trim().toLowerCase().replace(/\s+/g, " "));
-    if (key === undefined) throw wrong("has a line that is not of its form");
-    if (lines.has(key)) throw wrong("says the same twice");
+    if (key === undefined) throw invalidAnswer("has a line that is not of its form");
+    if (lines.has(key)) throw invalidAnswer("says the same twice");
     lines.set(key, line.slice(colon + 1).trim());
   }
   for (const key of ["user", "response", "either"]) {
     const safety = lines.get(key)?.toLowerCase();
     if (safety !== undefined && safety !== "safe" && safety !== "unsafe") {
-      throw wrong("has a verdict that is neither `safe` nor `unsafe`");
+      throw invalidAnswer("has a verdict that is neither `safe` nor `unsafe`");
     }
   }
   const own = lines.get(isOfAnswer ? "response" : "user");
   const either = lines.get("either");
-  if (own !== undefined && either !== undefined) throw wrong("says the same twice");
+  if (own !== undefined && either !== undefined) throw invalidAnswer("says the same twice");
   const verdict = (own ?? either)?.toLowerCase();
-  if (verdict === undefined) throw wrong("has no verdict on what was judged");
+  if (verdict === undefined) throw invalidAnswer("has no verdict on what was judged");
   if (verdict === "safe") return [];
   const categories = lines.get("categories");
   if (categories === undefined || categories === "") {
-    if (labels.length !== 1) throw wrong("is `unsafe` and names no category");
+    if (labels.length !== 1) throw invalidAnswer("is `unsafe` and names no category");
     return [{ label: labels[0] as string, score: 1 }];
   }
   const named = categories.split(",").map((category) => {
     const name = normal(category.trim().replace(/\s*\([^()]*\)$/, ""));
     const label = labels.find((one) => normal(one) === name);
     if (label === undefined) {
-      throw wrong("names a category that is not configured: does its server pass `chat_template_kwargs` on?");
+      throw invalidAnswer("names a category that is not configured: does its server pass `chat_template_kwargs` on?");
     }
     return label;
   });

@@ -1,6 +1,6 @@
 /** Implements `format: json`: any chat model, which answers with one JSON object. Source: judge-formats reference, 2. */
 import { markerFor, quoted } from "./quote.ts";
-import { type JudgeFormat, type JudgeTerms, type Verdict, wrong } from "./types.ts";
+import { invalidAnswer, type JudgeFormat, type JudgeTerms, type Verdict } from "./types.ts";
 
 export function jsonFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   const system = `${prompt}
@@ -10,7 +10,7 @@ Answer with exactly one JSON object and nothing else:
 {"verdicts":[{"label":"<LABEL>","score":<0..1>}]}
 Allowed labels: ${labels.join(", ")}. Use an empty list when none applies.`;
   return {
-    ask({ text, context }) {
+    buildQuestion({ text, context }) {
       const marker = markerFor([text, ...context.map((block) => block.text)]);
       const blocks = context.map((block) => quoted(marker, `CONTEXT ${block.kind}`, block.text));
       return {
@@ -19,8 +19,8 @@ Allowed labels: ${labels.join(", ")}. Use an empty list when none applies.`;
         template: undefined,
       };
     },
-    read: (text) => verdictsIn(objectIn(unfenced(text)), labels),
-    probe: undefined,
+    parseAnswer: (text) => verdictsIn(objectIn(unfenced(text)), labels),
+    buildProbe: undefined,
   };
 }
 
@@ -36,10 +36,10 @@ function objectIn(text: string): Members {
   if (whole !== undefined) return membersOf(whole.value);
   const found = objectsIn(text);
   const [first] = found;
-  if (first === undefined) throw wrong("has no JSON object");
-  if (found.length > 1) throw wrong("has more than one JSON object");
+  if (first === undefined) throw invalidAnswer("has no JSON object");
+  if (found.length > 1) throw invalidAnswer("has more than one JSON object");
   const value = parsed(first);
-  if (value === undefined) throw wrong("is not JSON");
+  if (value === undefined) throw invalidAnswer("is not JSON");
   return membersOf(value.value);
 }
 
@@ -52,7 +52,7 @@ function parsed(text: string): { readonly value: unknown } | undefined {
 }
 
 function membersOf(value: unknown): Members {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong("is not a JSON object");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw invalidAnswer("is not a JSON object");
   return value as Members;
 }
 
@@ -72,12 +72,12 @@ function objectsIn(text: string): readonly string[] {
       if (depth === 0) start = at;
       depth++;
     } else if (character === "}") {
-      if (depth === 0) throw wrong("closes a JSON object that it has not begun");
+      if (depth === 0) throw invalidAnswer("closes a JSON object that it has not begun");
       depth--;
       if (depth === 0) found.push(text.slice(start, at + 1));
     }
   }
-  if (depth > 0) throw wrong("ends within its JSON object");
+  if (depth > 0) throw invalidAnswer("ends within its JSON object");
   return found;
 }
 
@@ -86,7 +86,7 @@ const SHAPES = ["verdicts", "labels", "label"] as const;
 /** Parses the verdicts. Other members are ignored: they may contain reasons that quote the text. */
 function verdictsIn(members: Members, labels: readonly string[]): readonly Verdict[] {
   const shapes = SHAPES.filter((name) => Object.hasOwn(members, name));
-  if (shapes.length !== 1) throw wrong("does not say its verdicts in one way");
+  if (shapes.length !== 1) throw invalidAnswer("does not say its verdicts in one way");
   const given = givenIn(members, shapes[0] as (typeof SHAPES)[number], labels);
   const best = new Map<string, number>();
   for (const { label: answeredLabel, score } of given) {
@@ -108,7 +108,7 @@ function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: reado
     const isLabel = labels.some((label) => label.toUpperCase() === "NONE");
     return isNone && (value === null || !isLabel) ? [] : [{ label: value, score: members["score"] }];
   }
-  if (!Array.isArray(value)) throw wrong(`has \`${shape}\` that is not a list`);
+  if (!Array.isArray(value)) throw invalidAnswer(`has \`${shape}\` that is not a list`);
   return value.map((one: unknown) => {
     if (shape === "labels") return { label: one, score: undefined };
     const { label, score } = membersOf(one);
@@ -119,12 +119,13 @@ function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: reado
 function labelOf(answeredLabel: unknown, labels: readonly string[]): string {
   const name = typeof answeredLabel === "string" ? answeredLabel.trim().toUpperCase() : undefined;
   const label = labels.find((one) => one.toUpperCase() === name);
-  if (label === undefined) throw wrong("names a label that is not configured");
+  if (label === undefined) throw invalidAnswer("names a label that is not configured");
   return label;
 }
 
 function scoreOf(score: unknown): number {
   if (score === undefined) return 1;
-  if (typeof score !== "number" || !(score >= 0 && score <= 1)) throw wrong("has a score that is not from 0 to 1");
+  if (typeof score !== "number" || !(score >= 0 && score <= 1))
+    throw invalidAnswer("has a score that is not from 0 to 1");
   return score;
 }

@@ -14,13 +14,13 @@ import { normal, safetyFormat } from "./guard-safety.ts";
 import { jsonFormat } from "./json-format.ts";
 import { createProof } from "./proof.ts";
 import {
-  type Asking,
   type ContextBlock,
-  type Judged,
+  invalidAnswer,
+  type JudgedText,
   type JudgeFormat,
+  type JudgeQuestion,
   type JudgeTerms,
   type Verdict,
-  wrong,
 } from "./types.ts";
 
 type Own = NonNullable<DetectorConfig["llm"]>;
@@ -81,7 +81,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
         const context = contextOf(segment, all, kinds, own.max_bytes);
         return windowsOf(text.toWellFormed(), own.max_bytes).map((window) => ({
           part,
-          judged: { kind: segment.kind, text: window, context } satisfies Judged,
+          judged: { kind: segment.kind, text: window, context } satisfies JudgedText,
         }));
       });
       const verdicts = await mapWithLimit(asked, own.concurrency, signal, ({ judged }, until) =>
@@ -178,13 +178,17 @@ function contextOf(
   });
 }
 
-type Judge = (judged: Judged, signal: AbortSignal, tracer?: QuestionTracer) => Promise<readonly Verdict[]>;
+type Judge = (judged: JudgedText, signal: AbortSignal, tracer?: QuestionTracer) => Promise<readonly Verdict[]>;
 
 function judging(own: Own, name: string, { callModel, now = () => performance.now() }: JudgeOptions): Judge {
   const { provider, model, max_tokens: maxTokens } = own;
   const format = FORMATS[own.format](own);
   const slots = createCallSlots();
-  const ask = async (asking: Asking, signal: AbortSignal, tracer: QuestionTracer | undefined): Promise<ModelAnswer> => {
+  const ask = async (
+    asking: JudgeQuestion,
+    signal: AbortSignal,
+    tracer: QuestionTracer | undefined,
+  ): Promise<ModelAnswer> => {
     await slots.acquire({ signal });
     try {
       const question = { detector: name, provider, model, maxTokens, ...asking };
@@ -198,10 +202,10 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
       slots.release();
     }
   };
-  const prove = format.probe && createProof(format.probe, now);
+  const prove = format.buildProbe && createProof(format.buildProbe, now);
   return async (judged, signal, tracer) => {
     await prove?.((asking) => ask(asking, signal, tracer));
-    return format.read(answerOf(await ask(format.ask(judged), signal, tracer)), judged);
+    return format.parseAnswer(answerOf(await ask(format.buildQuestion(judged), signal, tracer)), judged);
   };
 }
 
@@ -210,13 +214,13 @@ function judging(own: Own, name: string, { callModel, now = () => performance.no
  * found.
  */
 function answerOf({ text, isFinished }: ModelAnswer): string {
-  if (!isFinished) throw wrong("is unfinished");
+  if (!isFinished) throw invalidAnswer("is unfinished");
   let rest = text.replace(/^\ufeff/, "").trim();
   if (rest.startsWith("<think>")) {
     const end = rest.indexOf("</think>");
-    if (end < 0) throw wrong("is unfinished");
+    if (end < 0) throw invalidAnswer("is unfinished");
     rest = rest.slice(end + "</think>".length).trim();
   }
-  if (rest === "") throw wrong("is empty");
+  if (rest === "") throw invalidAnswer("is empty");
   return rest;
 }

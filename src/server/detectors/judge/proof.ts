@@ -4,7 +4,7 @@
  */
 import { DetectorError } from "../../core/guardrails/index.ts";
 import type { ModelAnswer } from "../ports.ts";
-import type { Asking, JudgeFormat } from "./types.ts";
+import type { JudgeFormat, JudgeQuestion } from "./types.ts";
 
 const AGAIN_MS = 60_000;
 
@@ -16,9 +16,9 @@ const LONG = `${SHORT} ${"The weather is fine today. ".repeat(12)}`;
  * with a `DetectorError`.
  */
 export function createProof(
-  probe: NonNullable<JudgeFormat["probe"]>,
+  probe: NonNullable<JudgeFormat["buildProbe"]>,
   now: () => number,
-): (ask: (asking: Asking) => Promise<ModelAnswer>) => Promise<void> {
+): (ask: (asking: JudgeQuestion) => Promise<ModelAnswer>) => Promise<void> {
   let isProved = false;
   let failed: { readonly error: DetectorError; readonly until: number } | undefined;
   return async (ask) => {

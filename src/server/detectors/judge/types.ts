@@ -8,7 +8,7 @@ export interface ContextBlock {
   readonly text: string;
 }
 
-export interface Judged {
+export interface JudgedText {
   readonly kind: SegmentKind;
   readonly text: string;
   readonly context: readonly ContextBlock[];
@@ -20,17 +20,17 @@ export interface Verdict {
   readonly score: number;
 }
 
-export type Asking = Pick<ModelQuestion, "system" | "turns" | "template">;
+export type JudgeQuestion = Pick<ModelQuestion, "system" | "turns" | "template">;
 
 export interface JudgeFormat {
-  readonly ask: (judged: Judged) => Asking;
+  readonly buildQuestion: (judged: JudgedText) => JudgeQuestion;
   /** Parses an answer. `text` is trimmed, without reasoning, and not empty. Throws a `DetectorError`. */
-  readonly read: (text: string, judged: Judged) => readonly Verdict[];
+  readonly parseAnswer: (text: string, judged: JudgedText) => readonly Verdict[];
   /**
    * Returns a question about `text` with the detector's own policy or another one; only for formats that depend on the
    * server's template.
    */
-  readonly probe: ((text: string, policy: "own" | "other") => Asking) | undefined;
+  readonly buildProbe: ((text: string, policy: "own" | "other") => JudgeQuestion) | undefined;
 }
 
 export interface JudgeTerms {
@@ -38,4 +38,4 @@ export interface JudgeTerms {
   readonly prompt: string;
 }
 
-export const wrong = (what: string): DetectorError => new DetectorError("failed", `the judge's answer ${what}`);
+export const invalidAnswer = (what: string): DetectorError => new DetectorError("failed", `the judge's answer ${what}`);

@@ -60,7 +60,7 @@ function has(ranges: readonly Range[], codePoint: number): boolean {
 }
 
 function extentOf(pattern: Pattern): Extent {
-  if (pattern.kind === "search") return extentOfExpression(pattern.within, false);
+  if (pattern.kind === "search") return extentOfExpression(pattern.containingRegex, false);
   if (pattern.kind === "text") return extentOfExpression(pattern.regex, pattern.isCaseSensitive === true);
   const letters: readonly Range[] = pattern.shapes.some((shape) => /[Lx]/.test(shape))
     ? [

@@ -6,7 +6,7 @@ import { withoutContained } from "./duplicates.ts";
 import type { Engine } from "./engines.ts";
 import { keywordSearch } from "./keywords.ts";
 import type { Search } from "./match-search.ts";
-import { runScanner } from "./runs.ts";
+import { createRunScanner } from "./runs.ts";
 import { shapeTree } from "./shape-patterns.ts";
 import { type View, viewsOf } from "./text-view.ts";
 import type { Pattern, Proof, Recognizer, SearchPattern, TextPattern } from "./types.ts";
@@ -44,7 +44,7 @@ export function compileScan(recognizers: readonly Recognizer[], options: ScanOpt
     const context = options.usesContext ? contextWords(recognizer.context) : [];
     return recognizer.patterns.map((pattern) => ({ recognizer, pattern, context }));
   });
-  const scanRuns = runScanner(
+  const scanRuns = createRunScanner(
     shapeTree(rules.flatMap(({ pattern }, rule) => (pattern.kind === "shape" ? [{ rule, pattern }] : []))),
   );
   const searches = rules.map(({ pattern }, rule) => searchOf(rule, pattern, options.engine));
@@ -116,11 +116,11 @@ function searchByCode(rule: number, { search }: SearchPattern): (text: string, g
 
 function searchByText(
   rule: number,
-  { needs, validate }: TextPattern,
+  { prefilter, validate }: TextPattern,
   search: Search,
 ): (text: string, gather: Gather) => void {
   return (text, gather) => {
-    if (needs?.test(text) === false) return;
+    if (prefilter?.test(text) === false) return;
     search(text, (start, end) => {
       gather(rule, start, end, validate?.(text.slice(start, end), { text, start, end }));
     });

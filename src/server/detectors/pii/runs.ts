@@ -7,7 +7,7 @@ import { type Leaf, LONGEST_GROUP, type ShapeNode, type ShapeTree } from "./shap
 import type { Proof } from "./types.ts";
 
 /** Callback for a match of a rule's pattern, proven or not. For one rule, start and proof, the last call is the longest. */
-type Found = (rule: number, start: number, end: number, proof: Proof) => void;
+type MatchListener = (rule: number, start: number, end: number, proof: Proof) => void;
 
 const DIGIT = 1;
 const LETTER = 2;
@@ -19,7 +19,7 @@ const UNDERSCORE = 0x5f;
  * Returns a search that is linear in the text, since a group begins at most as many windows as the tree has nodes. A
  * window contains a digit, so prose is mostly only searched for the next digit.
  */
-export function runScanner(tree: ShapeTree): (text: string, found: Found) => void {
+export function createRunScanner(tree: ShapeTree): (text: string, found: MatchListener) => void {
   if (tree.root.next.size === 0) return () => {};
   const kinds = kindsOf(tree.separators);
   const digit = /[0-9]/g;
@@ -27,7 +27,7 @@ export function runScanner(tree: ShapeTree): (text: string, found: Found) => voi
     const run = new Run(text, kinds, tree, found);
     digit.lastIndex = 0;
     while (digit.test(text))
-      digit.lastIndex = afterUuid(text, digit.lastIndex - 1) ?? run.windowsAt(digit.lastIndex - 1);
+      digit.lastIndex = endOfUuid(text, digit.lastIndex - 1) ?? run.processWindowsAt(digit.lastIndex - 1);
   };
 }
 
@@ -40,7 +40,7 @@ const UUID = /(?=[\d-]{0,35}[a-f])[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\
  * Returns the end of the UUID whose first digit this is, in any group but the last. Its parts are not matched as
  * numbers.
  */
-function afterUuid(text: string, digit: number): number | undefined {
+function endOfUuid(text: string, digit: number): number | undefined {
   let hyphen = digit + 1;
   while (hyphen < digit + 9 && isHex(text.charCodeAt(hyphen))) hyphen += 1;
   if (text[hyphen] !== "-") return undefined;
@@ -77,7 +77,7 @@ class Run {
   readonly #text: string;
   readonly #kinds: Uint8Array;
   readonly #tree: ShapeTree;
-  readonly #found: Found;
+  readonly #found: MatchListener;
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
   readonly #groups: (readonly number[])[] = [];
@@ -87,12 +87,12 @@ class Run {
    */
   #count = 0;
   /** Number of groups at which windows have begun. */
-  #walked = 0;
+  #begunGroups = 0;
   #valueFrom = -1;
   #valueTo = -1;
   #value = "";
 
-  constructor(text: string, kinds: Uint8Array, tree: ShapeTree, found: Found) {
+  constructor(text: string, kinds: Uint8Array, tree: ShapeTree, found: MatchListener) {
     this.#text = text;
     this.#kinds = kinds;
     this.#tree = tree;
@@ -100,18 +100,18 @@ class Run {
   }
 
   /** Processes the windows that begin at the group of a digit, or at one before it. Returns the end of the group. */
-  windowsAt(digit: number): number {
+  processWindowsAt(digit: number): number {
     let first = this.#count - 1;
     while (first >= 0 && this.#starts[first]! > digit) first -= 1;
-    if (first < 0 || this.#ends[first]! <= digit) first = this.#begin(digit);
-    for (let each = this.#walked; each <= first; each++) this.#walk(this.#tree.root, each, each);
-    this.#walked = first + 1;
+    if (first < 0 || this.#ends[first]! <= digit) first = this.#beginRun(digit);
+    for (let each = this.#begunGroups; each <= first; each++) this.#walk(this.#tree.root, each, each);
+    this.#begunGroups = first + 1;
     return this.#ends[first]!;
   }
 
   /** Begins a new run with the groups before the digit's group at which no window began, as many as may precede a digit. */
-  #begin(digit: number): number {
-    const behind = this.#walked === 0 ? 0 : this.#ends[this.#walked - 1]!;
+  #beginRun(digit: number): number {
+    const behind = this.#begunGroups === 0 ? 0 : this.#ends[this.#begunGroups - 1]!;
     const { beforeDigit, longestBeforeDigit } = this.#tree;
     let start = this.#startOf(digit);
     let before = 0;
@@ -124,8 +124,8 @@ class Run {
     }
     this.#count = 0;
     this.#add(start);
-    for (let each = 1; each <= before; each++) this.#has(each);
-    this.#walked = 0;
+    for (let each = 1; each <= before; each++) this.#ensureGroup(each);
+    this.#begunGroups = 0;
     return before;
   }
 
@@ -152,18 +152,18 @@ class Run {
   }
 
   /** Returns whether there is a group at `index`, after an existing one. */
-  #has(index: number): boolean {
+  #ensureGroup(index: number): boolean {
     if (index < this.#count) return true;
     const separator = this.#ends[index - 1]!;
-    if (!this.#joins(separator)) return false;
+    if (!this.#isSingleSeparator(separator)) return false;
     this.#add(separator + 1);
     return true;
   }
 
   /** Returns whether one separator is between two groups. */
-  #joins(separator: number): boolean {
+  #isSingleSeparator(separator: number): boolean {
     return (
-      separates(this.#kinds, this.#text.charCodeAt(separator)) &&
+      isSeparator(this.#kinds, this.#text.charCodeAt(separator)) &&
       isGroup(this.#kinds, this.#text.charCodeAt(separator - 1)) &&
       isGroup(this.#kinds, this.#text.charCodeAt(separator + 1))
     );
@@ -173,18 +173,19 @@ class Run {
     for (const group of this.#groups[at]!) {
       const next = node.next.get(group);
       if (next === undefined) continue;
-      if (next.leaves.length > 0) this.#take(next.leaves, first, at);
-      if (next.separators.includes(this.#text[this.#ends[at]!]!) && this.#has(at + 1)) this.#walk(next, first, at + 1);
+      if (next.leaves.length > 0) this.#reportMatches(next.leaves, first, at);
+      if (next.separators.includes(this.#text[this.#ends[at]!]!) && this.#ensureGroup(at + 1))
+        this.#walk(next, first, at + 1);
     }
   }
 
-  #take(leaves: readonly Leaf[], first: number, last: number): void {
+  #reportMatches(leaves: readonly Leaf[], first: number, last: number): void {
     const start = this.#starts[first]!;
     const end = this.#ends[last]!;
     for (const { rule, pattern, separators } of leaves) {
-      if (!this.#isEdged(start, end, separators)) continue;
-      if (pattern.isWhole === true && this.#goesOn(start, end, separators)) continue;
-      if (first !== last && !this.#isSeparated(first, last, separators, pattern.mixes === true)) continue;
+      if (!this.#hasWordBoundaries(start, end, separators)) continue;
+      if (pattern.isWhole === true && this.#continuesBeyond(start, end, separators)) continue;
+      if (first !== last && !this.#isSeparated(first, last, separators, pattern.mayMixSeparators === true)) continue;
       if (pattern.validate === undefined) {
         this.#found(rule, start, end, undefined);
         continue;
@@ -195,13 +196,13 @@ class Run {
   }
 
   /** Checks ASCII word boundaries: groups are whole, so only an underscore can join one to something. */
-  #isEdged(start: number, end: number, separators: string): boolean {
+  #hasWordBoundaries(start: number, end: number, separators: string): boolean {
     const isJoined =
       (start > 0 && this.#text.charCodeAt(start - 1) === UNDERSCORE) || this.#text.charCodeAt(end) === UNDERSCORE;
     return !isJoined || separators.includes("_");
   }
 
-  #goesOn(start: number, end: number, separators: string): boolean {
+  #continuesBeyond(start: number, end: number, separators: string): boolean {
     const isBetween = (at: number): boolean =>
       separators.includes(this.#text.charAt(at) || "?") &&
       isGroup(this.#kinds, this.#text.charCodeAt(at - 1)) &&
@@ -237,7 +238,7 @@ function kindsOf(separators: string): Uint8Array {
   return kinds;
 }
 
-function separates(kinds: Uint8Array, unit: number): boolean {
+function isSeparator(kinds: Uint8Array, unit: number): boolean {
   return unit <= 0x7f && (kinds[unit]! & SEPARATOR) !== 0;
 }
 

@@ -19,7 +19,7 @@ export interface View {
 
 const BEYOND_PLAIN = /[^\t-\r -~]/;
 
-const itself = (at: number): number => at;
+const identity = (at: number): number => at;
 
 /**
  * Returns the views of one text, in linear time. A text without changes is its own view. Invisible characters, marks on
@@ -27,16 +27,16 @@ const itself = (at: number): number => at;
  * they are, since they may separate two values, such as a footnote after a number.
  */
 export function viewsOf(text: string): readonly [View, ...View[]] {
-  if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: itself, endOf: itself }];
-  const { view, joins } = folded(text, true);
-  return joins ? [view, folded(text, false).view] : [view];
+  if (!BEYOND_PLAIN.test(text) || !FOLDS.test(text)) return [{ text, startOf: identity, endOf: identity }];
+  const { view, joins } = foldText(text, true);
+  return joins ? [view, foldText(text, false).view] : [view];
 }
 
 /**
  * Folds a text. Unless `isJoined`, invisible characters between letters and digits become a space, and control characters,
  * marks and forms of digits stay. `joins`: whether the joined view differs.
  */
-function folded(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
+function foldText(text: string, isJoined: boolean): { readonly view: View; readonly joins: boolean } {
   const folds = FOLDED_UNITS;
   // From each of `places` on, a place in the view is `shift` further in the text.
   const places: number[] = [0];
@@ -67,7 +67,7 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
     let end = at + (isPair ? 2 : 1);
     if (to === MARK) {
       // A mark on a letter stays: many languages use them.
-      if (isJoined && carriesMarks(unitBefore(at), text, at)) {
+      if (isJoined && isObfuscatedByMark(unitBefore(at), text, at)) {
         joins = true;
         replace(at, end, "");
       }
@@ -75,13 +75,13 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
       joins = true;
       if (isJoined) replace(at, end, "");
     } else if (to === DROPPED) {
-      end = hiddenTo(text, end);
+      end = endOfInvisible(text, end);
       const isBetween = isAlphanumeric(unitBefore(at)) && isAlphanumeric(unitAt(text, end));
       joins ||= isBetween;
       replace(at, end, isBetween && !isJoined ? " " : "");
     } else if (to !== KEPT) {
       const isForm = isDigit(to) && DIGIT_FORMS.has(text.codePointAt(at)!);
-      const isKept = isForm && (!isJoined || numbersList(text, at, end));
+      const isKept = isForm && (!isJoined || isListNumber(text, at, end));
       joins ||= isForm && !isKept;
       if (!isKept) replace(at, end, String.fromCharCode(to));
     }
@@ -94,13 +94,13 @@ function folded(text: string, isJoined: boolean): { readonly view: View; readonl
     const start = startOf(at - 1);
     const codePoint = text.codePointAt(start)!;
     const end = start + (codePoint > 0xffff && foldOf(codePoint) !== KEPT ? 2 : 1);
-    return isJoined && carriesMarks(view.charCodeAt(at - 1), text, end) ? markedTo(text, end) : end;
+    return isJoined && isObfuscatedByMark(view.charCodeAt(at - 1), text, end) ? endOfMarks(text, end) : end;
   };
   return { view: { text: view, startOf, endOf }, joins };
 }
 
 /** Returns the end of the invisible characters from a place on. */
-function hiddenTo(text: string, from: number): number {
+function endOfInvisible(text: string, from: number): number {
   let at = from;
   while (at < text.length) {
     const codePoint = text.codePointAt(at)!;
@@ -111,7 +111,7 @@ function hiddenTo(text: string, from: number): number {
 }
 
 /** Returns the end of the last mark among the marks and invisible characters from a place on. */
-function markedTo(text: string, from: number): number {
+function endOfMarks(text: string, from: number): number {
   let end = from;
   for (let at = from; at < text.length; ) {
     const codePoint = text.codePointAt(at)!;
@@ -130,7 +130,7 @@ const WORD_REACH = 24;
  * Returns whether a mark after this unit of a view, at this place of the text, obfuscates a value. It does after a
  * digit or a separator, and after a Latin letter of a word that contains a digit, such as a key.
  */
-function carriesMarks(before: number, text: string, at: number): boolean {
+function isObfuscatedByMark(before: number, text: string, at: number): boolean {
   if (!(before < 0x80)) return false;
   if (!isAlphanumeric(before) || isDigit(before)) return true;
   return hasDigit(text, at - 1, -1) || hasDigit(text, at, 1);
@@ -149,12 +149,12 @@ function hasDigit(text: string, from: number, step: 1 | -1): boolean {
  * Returns whether a form of a digit is a list number or footnote, which does not join the numbers around it: it has no
  * adjacent letter or digit, no digit across one separator, and is not in a row of such forms.
  */
-function numbersList(text: string, start: number, end: number): boolean {
-  return !(continues(text, start, -1) || continues(text, end, 1));
+function isListNumber(text: string, start: number, end: number): boolean {
+  return !(valueContinues(text, start, -1) || valueContinues(text, end, 1));
 }
 
 /** Returns whether a value continues in the direction of `step`. `edge`: place between the form and the text to examine. */
-function continues(text: string, edge: number, step: 1 | -1): boolean {
+function valueContinues(text: string, edge: number, step: 1 | -1): boolean {
   let at = edge;
   for (let separator = 0; step === 1 ? at < text.length : at > 0; ) {
     const codePoint = step === 1 ? text.codePointAt(at)! : codePointBefore(text, at);

@@ -44,7 +44,7 @@ export interface ShapePattern {
    */
   readonly isWhole?: boolean;
   /** True if the separators of one match may differ. By default all are the same. */
-  readonly mixes?: boolean;
+  readonly mayMixSeparators?: boolean;
   /**
    * Checks a match. `value` is without separators, with letters in upper case. `written` is the text of the scan view,
    * from the first to the last character.
@@ -79,8 +79,8 @@ export interface TextPattern {
    * Expression that is faster to search for: a text without a match of it has no match of the pattern either. Has no
    * flags `g` and `y`.
    */
-  readonly needs?: RegExp;
-  readonly validate?: (value: string, around: Around) => Proof;
+  readonly prefilter?: RegExp;
+  readonly validate?: (value: string, around: MatchPosition) => Proof;
 }
 
 /**
@@ -94,7 +94,7 @@ export interface SearchPattern {
   /** See `TextPattern`. */
   readonly keywords: readonly string[];
   /** Expression in RE2 syntax that contains every match. It determines how much streams hold back, and is never run. */
-  readonly within: string;
+  readonly containingRegex: string;
   /**
    * Calls `found` for each match, ascending and disjoint, in time linear in the text, which is the scan view. `name`
    * replaces the pattern's own.
@@ -103,7 +103,7 @@ export interface SearchPattern {
 }
 
 /** Position of a match; `text` is the scan view. */
-export interface Around {
+export interface MatchPosition {
   readonly text: string;
   readonly start: number;
   readonly end: number;

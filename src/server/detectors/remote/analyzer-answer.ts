@@ -9,7 +9,7 @@ import {
   MAX_RAW_FINDINGS,
   tooManyFindings,
 } from "../../core/guardrails/index.ts";
-import { isOffsetUnit, type OffsetUnit, placesOf } from "./places.ts";
+import { isOffsetUnit, type OffsetUnit, positionsOf } from "./places.ts";
 
 export interface AnswerTerms {
   readonly category: Category;
@@ -41,7 +41,7 @@ export function findingsIn(body: Buffer, text: string, terms: AnswerTerms): read
   const byUnit = new Map<OffsetUnit, Map<number, number> | undefined>();
   for (const unit of new Set(results.map((result) => result.unit))) {
     const own = results.filter((result) => result.unit === unit);
-    const places = placesOf(
+    const places = positionsOf(
       text,
       own.flatMap(({ start, end }) => [start, end]),
       unit,

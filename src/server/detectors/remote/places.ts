@@ -14,7 +14,11 @@ export const isOffsetUnit = (value: unknown): value is OffsetUnit =>
  * Converts offsets to positions. Returns `undefined` if one of them is not between two characters: it is not rounded,
  * since it shows that the server counts differently. `text` is well-formed.
  */
-export function placesOf(text: string, offsets: Iterable<number>, unit: OffsetUnit): Map<number, number> | undefined {
+export function positionsOf(
+  text: string,
+  offsets: Iterable<number>,
+  unit: OffsetUnit,
+): Map<number, number> | undefined {
   const wanted = [...new Set(offsets)].sort((a, b) => a - b);
   const places = new Map<number, number>();
   let next = 0;

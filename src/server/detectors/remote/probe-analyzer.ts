@@ -29,7 +29,7 @@ export async function probeAnalyzer(
   signal: AbortSignal,
 ): Promise<ProbeAnswer> {
   const get = (path: string) =>
-    endpoint.ask({ method: "GET", path: root + path, headers, body: null, maxBytes: MAX_BYTES }, signal);
+    endpoint.send({ method: "GET", path: root + path, headers, body: null, maxBytes: MAX_BYTES }, signal);
   const health = await get("/health");
   if (health.status !== 200 && !ABSENT.has(health.status)) {
     throw new DetectorError("failed", `its server is not healthy: \`/health\` answered ${health.status}`);

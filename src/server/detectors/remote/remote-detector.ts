@@ -108,7 +108,7 @@ function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms
     // unit, which counts the same.
     const text = given.toWellFormed();
     const body = JSON.stringify({ text, ...asked });
-    const answer = await endpoint.ask({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);
+    const answer = await endpoint.send({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);
     if (answer.status !== 200) throw new DetectorError("failed", `its server answered ${answer.status}`);
     return findingsIn(answer.body, text, terms);
   };

@@ -7,11 +7,11 @@ export interface EndpointReadings {
 }
 
 export interface EndpointMetrics {
-  readonly repeated: () => void;
-  readonly refused: () => void;
+  readonly countRetry: () => void;
+  readonly countRefused: () => void;
 }
 
-export const NO_ENDPOINT_METRICS: EndpointMetrics = { repeated() {}, refused() {} };
+export const NO_ENDPOINT_METRICS: EndpointMetrics = { countRetry() {}, countRefused() {} };
 
 export function createEndpointMetrics(instruments: Instruments, readings: EndpointReadings): EndpointMetrics {
   instruments.observedGauge(
@@ -32,5 +32,5 @@ export function createEndpointMetrics(instruments: Instruments, readings: Endpoi
     "gateway_detector_calls_overloaded_total",
     "Detector calls that were refused because too many were waiting. The request gets status 503 `overloaded`.",
   );
-  return { repeated: () => repeated.with().inc(), refused: () => refused.with().inc() };
+  return { countRetry: () => repeated.with().inc(), countRefused: () => refused.with().inc() };
 }

@@ -8,8 +8,8 @@ import { DetectorError } from "../../core/guardrails/index.ts";
 import { type EndpointMetrics, type EndpointReadings, NO_ENDPOINT_METRICS } from "./endpoint-metrics.ts";
 
 /** Maximum number of concurrent calls to one origin, and of waiting ones. A request makes only a few. */
-const MOST_IN_FLIGHT = 64;
-const MOST_WAITING = 256;
+const MAX_IN_FLIGHT = 64;
+const MAX_WAITING = 256;
 
 const CONNECT_LIMIT_MS = 5_000;
 /**
@@ -24,7 +24,7 @@ const MAX_HEADER_BYTES = 64 << 10;
  */
 const IDLE_MS = 10_000;
 
-export interface Ask {
+export interface EndpointRequest {
   readonly method: "GET" | "POST";
   /** Path and query. */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface Endpoint {
    * Sends a request. Resolves with any complete answer. Retries once if the connection ended before the first byte.
    * Rejects with a `DetectorError`, or with the signal's reason.
    */
-  readonly ask: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
+  readonly send: (ask: EndpointRequest, signal: AbortSignal) => Promise<Answer>;
 }
 
 export interface Endpoints {
@@ -67,20 +67,20 @@ interface EndpointsOptions {
 /** Returns the semaphore for calls to one server. `onRefused` is called for each call that finds its queue full. */
 export const createCallSlots = (onRefused: () => void = () => undefined): Semaphore =>
   createSemaphore({
-    permits: MOST_IN_FLIGHT,
-    maxWaiting: MOST_WAITING,
+    permits: MAX_IN_FLIGHT,
+    maxWaiting: MAX_WAITING,
     refusal() {
       onRefused();
-      return new DetectorError("overloaded", `${MOST_WAITING} calls wait for its server`);
+      return new DetectorError("overloaded", `${MAX_WAITING} calls wait for its server`);
     },
   });
 
 export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
   const { idleMs = IDLE_MS, ca } = options;
-  const opened = new Map<string, { readonly server: Server; timer: NodeJS.Timeout | undefined }>();
-  let kept: ReadonlySet<string> = new Set();
+  const servers = new Map<string, { readonly server: Server; timer: NodeJS.Timeout | undefined }>();
+  let keptOrigins: ReadonlySet<string> = new Set();
   const sum = (of: (server: Server) => number): number =>
-    Array.from(opened.values()).reduce((all, { server }) => all + of(server), 0);
+    Array.from(servers.values()).reduce((all, { server }) => all + of(server), 0);
   const metrics =
     options.metrics?.({
       inFlight: () => sum(({ slots }) => slots.inUse),
@@ -88,41 +88,41 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
     }) ?? NO_ENDPOINT_METRICS;
 
   const endIfUnused = (origin: string): void => {
-    const one = opened.get(origin);
+    const one = servers.get(origin);
     if (one === undefined) return;
     clearTimeout(one.timer);
-    if (kept.has(origin)) return;
+    if (keptOrigins.has(origin)) return;
     one.timer = setTimeout(() => {
-      if (kept.has(origin) || one.server.slots.inUse > 0) return;
-      opened.delete(origin);
+      if (keptOrigins.has(origin) || one.server.slots.inUse > 0) return;
+      servers.delete(origin);
       one.server.pool.close().catch(() => undefined);
     }, idleMs).unref();
   };
 
   const serverAt = (origin: string): Server => {
-    const known = opened.get(origin);
+    const known = servers.get(origin);
     if (known !== undefined) return known.server;
     const pool = new Pool(origin, {
       connect: { timeout: CONNECT_LIMIT_MS, ...(ca !== undefined && { ca }) },
-      connections: MOST_IN_FLIGHT,
+      connections: MAX_IN_FLIGHT,
       pipelining: 1,
       headersTimeout: SILENCE_LIMIT_MS,
       bodyTimeout: SILENCE_LIMIT_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    const server: Server = { pool, slots: createCallSlots(() => metrics.refused()) };
-    opened.set(origin, { server, timer: undefined });
+    const server: Server = { pool, slots: createCallSlots(() => metrics.countRefused()) };
+    servers.set(origin, { server, timer: undefined });
     endIfUnused(origin);
     return server;
   };
 
   return {
     of: (origin) => ({
-      async ask(ask, signal) {
+      async send(ask, signal) {
         const { pool, slots } = serverAt(origin);
         await slots.acquire({ signal });
         try {
-          return await askOnce(pool, ask, signal, metrics);
+          return await sendWithRetry(pool, ask, signal, metrics);
         } finally {
           slots.release();
           if (slots.inUse === 0) endIfUnused(origin);
@@ -130,8 +130,8 @@ export function createEndpoints(options: EndpointsOptions = {}): Endpoints {
       },
     }),
     keep(origins) {
-      kept = origins;
-      for (const origin of opened.keys()) endIfUnused(origin);
+      keptOrigins = origins;
+      for (const origin of servers.keys()) endIfUnused(origin);
     },
   };
 }
@@ -147,16 +147,21 @@ interface Server {
  */
 const MAY_REPEAT: ReadonlySet<string> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-async function askOnce(pool: Pool, ask: Ask, signal: AbortSignal, metrics: EndpointMetrics): Promise<Answer> {
+async function sendWithRetry(
+  pool: Pool,
+  ask: EndpointRequest,
+  signal: AbortSignal,
+  metrics: EndpointMetrics,
+): Promise<Answer> {
   let answer: Dispatcher.ResponseData;
   try {
-    answer = await begin(pool, ask, signal);
+    answer = await sendRequest(pool, ask, signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!MAY_REPEAT.has((error as NodeJS.ErrnoException).code ?? "")) throw unreachable(error);
-    metrics.repeated();
+    metrics.countRetry();
     try {
-      answer = await begin(pool, ask, signal);
+      answer = await sendRequest(pool, ask, signal);
     } catch (again) {
       signal.throwIfAborted();
       throw unreachable(again);
@@ -190,7 +195,7 @@ async function askOnce(pool: Pool, ask: Ask, signal: AbortSignal, metrics: Endpo
   return { status, headers, body: Buffer.concat(chunks, bytes) };
 }
 
-const begin = (pool: Pool, { method, path, headers, body }: Ask, signal: AbortSignal) =>
+const sendRequest = (pool: Pool, { method, path, headers, body }: EndpointRequest, signal: AbortSignal) =>
   pool.request({
     method,
     path,

@@ -3,4 +3,4 @@
 export { headerPairs, headerProblems, shownHeaders } from "./detector-headers.ts";
 export { type Address, addressOf } from "./endpoint-address.ts";
 export { createEndpointMetrics } from "./endpoint-metrics.ts";
-export { type Ask, createCallSlots, createEndpoints, type Endpoint, type Endpoints } from "./endpoints.ts";
+export { createCallSlots, createEndpoints, type Endpoint, type EndpointRequest, type Endpoints } from "./endpoints.ts";

@@ -37,7 +37,13 @@ it("a signal is created only if a detector answers asynchronously", async () => 
     detectSync: nothingIn,
     maxSyncUnits: 5,
   });
-  const remembering = { cache: createScanCache(), entries: 9, flights: new Map(), metrics: NO_METRICS, now: () => 0 };
+  const remembering = {
+    cache: createScanCache(),
+    entries: 9,
+    scansInProgress: new Map(),
+    metrics: NO_METRICS,
+    now: () => 0,
+  };
   let asked = 0;
   const signal = (): AbortSignal => {
     asked++;
@@ -56,7 +62,13 @@ it("a signal is created only if a detector answers asynchronously", async () => 
 it("a created signal reports that the client disconnected while a detector works", async () => {
   const leaving = new AbortController();
   const member = memberOf({ detect: () => new Promise(() => {}) });
-  const remembering = { cache: createScanCache(), entries: 9, flights: new Map(), metrics: NO_METRICS, now: () => 0 };
+  const remembering = {
+    cache: createScanCache(),
+    entries: 9,
+    scansInProgress: new Map(),
+    metrics: NO_METRICS,
+    now: () => 0,
+  };
   const found = run([member], [user("1")], { signal: () => leaving.signal }, remembering);
   leaving.abort(new Error("left"));
   await assert.rejects(async () => found, /left/);

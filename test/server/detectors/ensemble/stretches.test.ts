@@ -58,7 +58,7 @@ function counting(): Counted {
   const note =
     (what: string) =>
     (name: unknown, value?: unknown): void =>
-      void calls.push([what, name, what === "took" ? "" : value]);
+      void calls.push([what, name, what === "observeDuration" ? "" : value]);
   const metrics = new Proxy({} as EnsembleMetrics, { get: (_, what) => note(String(what)) });
   return { metrics, calls };
 }
@@ -106,7 +106,7 @@ test("for any findings and failures, a stretch is read like by the reference imp
       const { signal } = new AbortController();
       for (const text of TEXTS) {
         const segment: Segment = { kind: "output", text, ref: "", turn: 0, isReadOnly: false };
-        const expected = run([segment], { names, signal, isHere: true });
+        const expected = run([segment], { names, signal, isStreamSegment: true });
         assert.deepEqual(read(segment, signal, undefined), expected, `${JSON.stringify(detectors)} ${text}`);
         assert.ok(!(expected instanceof Promise));
       }

@@ -35,9 +35,9 @@ function watched(options: SessionsOptions = {}, limits?: Parameters<typeof start
     metrics(readings) {
       Object.assign(seen, readings, { ended: [], refused: 0 });
       return {
-        worked() {},
-        ended: (why) => void seen.ended.push(why),
-        refused() {
+        addWorkSeconds() {},
+        countEnded: (why) => void seen.ended.push(why),
+        countRefused() {
           seen.refused += 1;
         },
       };
@@ -112,12 +112,12 @@ test("processes without graphs call one that has them and get the same findings"
     [2, 0, 2],
   );
   for (const _ of ["one process", "another"]) {
-    const detector = await opened(config, createSessions({ elsewhere: ask }));
+    const detector = await opened(config, createSessions({ askOtherProcess: ask }));
     assert.deepEqual(await detect(detector, [text, "", text]), own);
   }
   assert.equal(workers.length, 1);
   await assert.rejects(
-    opened(named(["O", "B-PER", "I-PER"]), createSessions({ elsewhere: ask })),
+    opened(named(["O", "B-PER", "I-PER"]), createSessions({ askOtherProcess: ask })),
     /the graph scores 2 labels, and 3 are named/,
   );
 });
@@ -134,7 +134,7 @@ test("a process that stops answering fails its detector, and a caller that gave 
     if (isGone) return Promise.reject(new Error("the channel is closed"));
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
   };
-  const detector = await opened(configOf("nlp", folder), createSessions({ elsewhere }));
+  const detector = await opened(configOf("nlp", folder), createSessions({ askOtherProcess: elsewhere }));
   const waiting = ask(detector, "a", left.signal);
   left.abort(new Error("left"));
   await assert.rejects(waiting, /^Error: left$/);

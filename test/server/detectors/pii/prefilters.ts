@@ -34,7 +34,7 @@ function scans(prefilter: "native" | "pure") {
           name: regex,
           score: 1,
           keywords: [],
-          within: regex,
+          containingRegex: regex,
           search: searchOf(engine.custom(regex, isCaseSensitive)),
         },
       ],

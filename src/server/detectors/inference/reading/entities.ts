@@ -50,7 +50,7 @@ export function tagsOf(labels: readonly string[]): readonly Tag[] {
 export function entitiesOf(
   tokens: Tokens,
   { from, to }: TokenWindow,
-  { data, at, width, before }: Output,
+  { data, at, width, rowsBeforeText }: Output,
   tags: readonly Tag[],
   aggregation: Aggregation,
 ): readonly Entity[] {
@@ -72,7 +72,7 @@ export function entitiesOf(
     units.push({ first, last, label, score });
   };
   for (let token = from; token < to; token++) {
-    softmax(data, at + (before + token - from) * width, width, scores);
+    softmax(data, at + (rowsBeforeText + token - from) * width, width, scores);
     const best = argmax(scores, width);
     if (!usesWords || tokens.begins[token] === 1 || token === from) {
       close(token - 1);

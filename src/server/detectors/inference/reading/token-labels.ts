@@ -5,7 +5,7 @@ import type { TokenWindow } from "../text/token-windows.ts";
 import { type Aggregation, type Entity, entitiesOf, type Tag, tagsOf } from "./entities.ts";
 import { farthestFromCuts, joined } from "./join-entities.ts";
 import { rounded } from "./scores.ts";
-import type { Output, Read, Reader } from "./types.ts";
+import type { ModelFinding, Output, Reader } from "./types.ts";
 
 export interface TokenLabelsSpec {
   readonly type: "nlp";
@@ -25,18 +25,18 @@ export function createTokenLabels({ labels, names, aggregation }: TokenLabelsSpe
   const nameOf = (label: number): string | undefined =>
     named.get(aggregation === "none" ? (labels[label] as string) : (tags[label] as Tag).name);
   return {
-    wants: "tokens",
+    outputForm: "tokens",
     width: labels.length,
     open(text, tokens: Tokens, windows: readonly TokenWindow[]) {
       const byWindow: (readonly Entity[])[] = windows.map(() => []);
       return {
-        take(window, output: Output) {
+        addWindow(window, output: Output) {
           byWindow[window] = entitiesOf(tokens, windows[window] as TokenWindow, output, tags, aggregation);
         },
-        end() {
+        finish() {
           const found =
             aggregation === "none" ? farthestFromCuts(byWindow, windows) : joined(byWindow, windows, tags, tokens);
-          return found.flatMap(({ first, last, label, score }): readonly Read[] => {
+          return found.flatMap(({ first, last, label, score }): readonly ModelFinding[] => {
             const name = nameOf(label);
             const { start, end } = trimmed(text, tokens.starts[first] as number, tokens.ends[last] as number);
             return name === undefined || end <= start ? [] : [{ start, end, label: name, score: rounded(score) }];

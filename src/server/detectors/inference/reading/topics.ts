@@ -24,9 +24,9 @@ export interface TopicsSpec {
 type Pooling = "mean" | "cls";
 
 /** Returns a vector of unit length, or a zero vector if the output is zero. */
-export function vectorOf({ data, at, rows, width, used }: Output, pooling: Pooling): Float64Array {
+export function vectorOf({ data, at, rows, width, usedRows }: Output, pooling: Pooling): Float64Array {
   const vector = new Float64Array(width);
-  const pooled = rows === 1 || pooling === "cls" ? 1 : used;
+  const pooled = rows === 1 || pooling === "cls" ? 1 : usedRows;
   for (let row = 0; row < pooled; row++) {
     for (let i = 0; i < width; i++) vector[i] = (vector[i] as number) + (data[at + row * width + i] as number);
   }
@@ -77,15 +77,15 @@ export function createTopics(
 ): Reader {
   const asked = new Set(reported);
   return {
-    wants: "either",
+    outputForm: "either",
     width: embedded.background[0]?.length,
     open(_text, tokens: Tokens, windows: readonly TokenWindow[]) {
       const leads: (Lead | undefined)[] = windows.map(() => undefined);
       return {
-        take(window, output: Output) {
+        addWindow(window, output: Output) {
           leads[window] = leadOf(vectorOf(output, pooling), embedded, temperature);
         },
-        end() {
+        finish() {
           let window = -1;
           leads.forEach((lead, at) => {
             if (lead !== undefined && lead.score > (leads[window]?.score ?? -1)) window = at;

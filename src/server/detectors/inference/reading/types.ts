@@ -4,7 +4,7 @@ import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
 
 /** Finding in a text; positions are UTF-16 units. */
-export interface Read {
+export interface ModelFinding {
   readonly start: number;
   readonly end: number;
   readonly label: string;
@@ -24,23 +24,23 @@ export interface Output {
   /** Number of values in a row. */
   readonly width: number;
   /** Number of rows that are not padding. */
-  readonly used: number;
+  readonly usedRows: number;
   /** Number of rows before the first token of the text: special tokens, and a prefix. */
-  readonly before: number;
+  readonly rowsBeforeText: number;
   /** Version of the model, if a server reports it. */
   readonly version?: string | undefined;
 }
 
 /** Reader of one text. Its windows may arrive in any order. */
-export interface Reading {
-  readonly take: (window: number, output: Output) => void;
-  readonly end: () => readonly Read[];
+export interface TextReading {
+  readonly addWindow: (window: number, output: Output) => void;
+  readonly finish: () => readonly ModelFinding[];
 }
 
 export interface Reader {
   /** Required form of the graph's output: a row for each token, one for the text, or either. */
-  readonly wants: "tokens" | "text" | "either";
+  readonly outputForm: "tokens" | "text" | "either";
   /** Number of values in a row; `undefined` for any. */
   readonly width: number | undefined;
-  readonly open: (text: string, tokens: Tokens, windows: readonly TokenWindow[]) => Reading;
+  readonly open: (text: string, tokens: Tokens, windows: readonly TokenWindow[]) => TextReading;
 }

@@ -7,7 +7,7 @@ import type { Tokens } from "../text/text-tokens.ts";
 import type { TokenWindow } from "../text/token-windows.ts";
 import { hull } from "./label-spans.ts";
 import { rounded, sigmoid, softmax } from "./scores.ts";
-import type { Output, Read, Reader } from "./types.ts";
+import type { ModelFinding, Output, Reader } from "./types.ts";
 
 export interface VerdictsSpec {
   readonly type: "classify";
@@ -23,17 +23,17 @@ export interface VerdictsSpec {
 
 export function createVerdicts({ names, activation, floor }: VerdictsSpec): Reader {
   return {
-    wants: "text",
+    outputForm: "text",
     width: names.length,
     open(_text, tokens: Tokens, windows: readonly TokenWindow[]) {
       const byWindow = windows.map(() => new Float64Array(names.length));
       return {
-        take(window, { data, at, width }: Output) {
+        addWindow(window, { data, at, width }: Output) {
           const scores = byWindow[window] as Float64Array;
           if (activation === "softmax") softmax(data, at, width, scores);
           else for (let label = 0; label < width; label++) scores[label] = sigmoid(data[at + label] as number);
         },
-        end() {
+        finish() {
           const best = new Map<string, { score: number; first: number; last: number }>();
           byWindow.forEach((scores, window) => {
             names.forEach((name, label) => {
@@ -46,7 +46,11 @@ export function createVerdicts({ names, activation, floor }: VerdictsSpec): Read
           });
           return Array.from(
             best,
-            ([label, { score, first, last }]): Read => ({ ...hull(tokens, windows, first, last), label, score }),
+            ([label, { score, first, last }]): ModelFinding => ({
+              ...hull(tokens, windows, first, last),
+              label,
+              score,
+            }),
           );
         },
       };

@@ -6,7 +6,7 @@
 import { mapWithLimit } from "../../../../base/index.ts";
 import { createTokenLabels } from "../reading/token-labels.ts";
 import { createTopics, vectorOf } from "../reading/topics.ts";
-import type { Output, Read, Reader, Reading } from "../reading/types.ts";
+import type { ModelFinding, Output, Reader, TextReading } from "../reading/types.ts";
 import { createVerdicts } from "../reading/verdicts.ts";
 import { unchanged, withoutMarks } from "../text/marks.ts";
 import { type Frame, idsOf, learnFrame, type Tokens, tokensOf } from "../text/text-tokens.ts";
@@ -24,7 +24,10 @@ import type { Tokenizer } from "./tokenizer.ts";
 const MOST_ROWS = 16;
 const MOST_TOKENS = 512;
 
-export type ReadTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly Read[])[]>;
+export type ReadTexts = (
+  texts: readonly string[],
+  signal: AbortSignal,
+) => Promise<readonly (readonly ModelFinding[])[]>;
 
 export type OpenedReader =
   | { readonly kind: "opened"; readonly read: ReadTexts }
@@ -79,14 +82,14 @@ export async function openReader(graph: Graph, sequencing: Sequencing, signal: A
     return {
       kind: "opened",
       read: (texts, until) =>
-        readAll(running, reader.wants, texts, until, (tokenized) => {
+        readAll(running, reader.outputForm, texts, until, (tokenized) => {
           const reading = reader.open(...tokenized);
           return {
             take(window, output) {
               if (!isOfModel(output)) throw new ModelChanged("model", "its server now has another model");
-              reading.take(window, output);
+              reading.addWindow(window, output);
             },
-            end: () => reading.end(),
+            end: () => reading.finish(),
           };
         }),
     };
@@ -100,7 +103,7 @@ interface Running extends Sequencing {
   readonly graph: Graph;
 }
 
-const wantsOf = ({ reading: { type } }: ReaderSpec): Reader["wants"] =>
+const wantsOf = ({ reading: { type } }: ReaderSpec): Reader["outputForm"] =>
   type === "nlp" ? "tokens" : type === "classify" ? "text" : "either";
 
 /** Returns the number of values in a row of the output. */
@@ -160,13 +163,13 @@ type Tokenized = readonly [text: string, tokens: Tokens, windows: readonly Token
 /** Runs the windows of all texts together, sorted by length. */
 async function readAll<Result>(
   running: Running,
-  wants: Reader["wants"],
+  wants: Reader["outputForm"],
   texts: readonly string[],
   signal: AbortSignal,
-  open: (tokenized: Tokenized) => { take: Reading["take"]; end(): Result },
+  open: (tokenized: Tokenized) => { take: TextReading["addWindow"]; end(): Result },
 ): Promise<Result[]> {
   const { graph, tokenizer, spec, payload } = running;
-  const readings: { take: Reading["take"]; end(): Result }[] = [];
+  const readings: { take: TextReading["addWindow"]; end(): Result }[] = [];
   const waiting: Waiting[] = [];
   for (const text of texts) {
     const view = spec.stripsMarks ? withoutMarks(text) : unchanged(text);
@@ -195,8 +198,8 @@ async function readAll<Result>(
  * Throws if a value is not finite: NaN is below every threshold and would look like no finding. An impossible label may
  * have minus infinity; a vector may not.
  */
-function checkNumbers({ data, at, width, used }: Output, wants: Reader["wants"]): void {
-  for (let place = at; place < at + used * width; place++) {
+function checkNumbers({ data, at, width, usedRows }: Output, wants: Reader["outputForm"]): void {
+  for (let place = at; place < at + usedRows * width; place++) {
     const value = data[place] as number;
     if (!Number.isFinite(value) && !(value === Number.NEGATIVE_INFINITY && wants !== "either")) {
       throw new GraphError("model", "the model returned a value that is not a number");

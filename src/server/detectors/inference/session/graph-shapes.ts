@@ -21,9 +21,9 @@ export interface Graph {
   /** Maximum number of concurrent runs for one request. */
   readonly atOnce: number;
   /** Returns the output for each row, in order. Rejects with the signal's reason if the run can be stopped. */
-  readonly run: (rows: readonly Row[], wants: Reader["wants"], signal: AbortSignal) => Promise<readonly Output[]>;
+  readonly run: (rows: readonly Row[], wants: Reader["outputForm"], signal: AbortSignal) => Promise<readonly Output[]>;
   /** Returns why the output cannot be what a detector needs, as far as the graph declares its shape. */
-  readonly check: (reader: Pick<Reader, "wants" | "width">) => SessionProblem | undefined;
+  readonly check: (reader: Pick<Reader, "outputForm" | "width">) => SessionProblem | undefined;
 }
 
 /** Error whose message contains no part of a text. */
@@ -105,17 +105,17 @@ export function feedsOf(inputs: readonly Tensor[], rows: readonly Row[]): readon
 }
 
 /** Preferred names of outputs; otherwise the first output of the right rank is used. */
-const NAMES: Readonly<Record<Reader["wants"], readonly string[]>> = {
+const NAMES: Readonly<Record<Reader["outputForm"], readonly string[]>> = {
   tokens: ["logits"],
   text: ["logits"],
   // `pooler_output`, which many graphs have too, is not an embedding of a text.
   either: ["sentence_embedding", "last_hidden_state", "token_embeddings"],
 };
 
-const RANKS: Readonly<Record<Reader["wants"], readonly number[]>> = { tokens: [3], text: [2], either: [3, 2] };
+const RANKS: Readonly<Record<Reader["outputForm"], readonly number[]>> = { tokens: [3], text: [2], either: [3, 2] };
 
 /** Returns the output to use. Throws if there is none. */
-export function outputOf(outputs: readonly Tensor[], wants: Reader["wants"]): Tensor {
+export function outputOf(outputs: readonly Tensor[], wants: Reader["outputForm"]): Tensor {
   const fitting = outputs.filter(({ shape = [] }) => shape.length === 0 || RANKS[wants].includes(shape.length));
   const named = NAMES[wants].flatMap((name) => fitting.find((output) => output.name === name) ?? []);
   const output = named[0] ?? fitting[0];
@@ -131,7 +131,10 @@ export function outputOf(outputs: readonly Tensor[], wants: Reader["wants"]): Te
 
 const FLOATS: ReadonlySet<string> = new Set(["float32", "float16", "float64"]);
 
-export function checkOutput(outputs: readonly Tensor[], { wants, width }: Pick<Reader, "wants" | "width">) {
+export function checkOutput(
+  outputs: readonly Tensor[],
+  { outputForm: wants, width }: Pick<Reader, "outputForm" | "width">,
+) {
   const { shape = [], name, type } = outputOf(outputs, wants);
   if (!FLOATS.has(type ?? "")) {
     return { key: "model", message: `the graph's output \`${name}\` is of type ${type}, not of floats` } as const;
@@ -157,7 +160,7 @@ export interface GraphOutput {
 export function outputsOf(
   rows: readonly Row[],
   longest: number,
-  wants: Reader["wants"],
+  wants: Reader["outputForm"],
   { name, dims, data, version }: GraphOutput,
 ): readonly Output[] {
   const [batch, second = 0, third] = dims;
@@ -171,8 +174,8 @@ export function outputsOf(
     at: row * (isByToken ? longest : 1) * width,
     rows: isByToken ? longest : 1,
     width,
-    used: isByToken ? ids.length : 1,
-    before,
+    usedRows: isByToken ? ids.length : 1,
+    rowsBeforeText: before,
     version,
   }));
 }

@@ -48,7 +48,7 @@ async function run(
   { Tensor }: Runtime,
   session: InferenceSession,
   rows: readonly Row[],
-  wants: Reader["wants"],
+  wants: Reader["outputForm"],
 ): Promise<readonly Output[]> {
   const { name } = outputOf(session.outputMetadata, wants);
   const feeds = feedsOf(session.inputMetadata, rows);

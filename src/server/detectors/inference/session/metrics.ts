@@ -3,10 +3,10 @@ import type { Instruments } from "../../../../base/index.ts";
 
 export interface SessionMetrics {
   /** Records the time that a thread worked, in seconds. */
-  readonly worked: (seconds: number) => void;
+  readonly addWorkSeconds: (seconds: number) => void;
   /** Records that a thread was ended by force because it did not stop in time (`stopped`), or that it crashed. */
-  readonly ended: (why: "stopped" | "crashed") => void;
-  readonly refused: () => void;
+  readonly countEnded: (why: "stopped" | "crashed") => void;
+  readonly countRefused: () => void;
 }
 
 export interface SessionReadings {
@@ -16,7 +16,7 @@ export interface SessionReadings {
   readonly sessions: () => number;
 }
 
-export const NO_SESSION_METRICS: SessionMetrics = { worked() {}, ended() {}, refused() {} };
+export const NO_SESSION_METRICS: SessionMetrics = { addWorkSeconds() {}, countEnded() {}, countRefused() {} };
 
 export function createSessionMetrics(instruments: Instruments, readings: SessionReadings): SessionMetrics {
   instruments.observedGauge(
@@ -36,8 +36,8 @@ export function createSessionMetrics(instruments: Instruments, readings: Session
     "Scans that were refused because too many were waiting for a model. The request gets status 503 `overloaded`.",
   );
   return {
-    worked: (seconds) => busy.with().inc(seconds),
-    ended: (why) => restarts.with(why).inc(),
-    refused: () => refused.with().inc(),
+    addWorkSeconds: (seconds) => busy.with().inc(seconds),
+    countEnded: (why) => restarts.with(why).inc(),
+    countRefused: () => refused.with().inc(),
   };
 }

@@ -2,20 +2,23 @@
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
 import type { AskServer } from "./served/server-calls.ts";
-import type { Calling, Failure, SessionWorker, ToSession } from "./session-protocol.ts";
+import type { CallMessage, Failure, SessionWorker, ToSession } from "./session-protocol.ts";
 
-interface CallsOf {
-  readonly take: (message: Calling) => void;
+interface ServerCalls {
+  readonly onMessage: (message: CallMessage) => void;
   /** Aborts the calls in progress. */
   readonly close: () => void;
 }
 
 /** Makes the calls that a thread requests. `server`: sends a call; `undefined` for a graph in memory, which requests none. */
-export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskServer | undefined): CallsOf {
-  const under = new Map<number, AbortController>();
-  const make = async ({ call, ask }: Extract<Calling, { readonly kind: "call" }>): Promise<void> => {
+export function createServerCalls(
+  worker: Pick<SessionWorker, "postMessage">,
+  server: AskServer | undefined,
+): ServerCalls {
+  const controllers = new Map<number, AbortController>();
+  const makeCall = async ({ call, ask }: Extract<CallMessage, { readonly kind: "call" }>): Promise<void> => {
     const controller = new AbortController();
-    under.set(call, controller);
+    controllers.set(call, controller);
     let message: ToSession;
     let transfer: readonly ArrayBuffer[] = [];
     try {
@@ -26,16 +29,16 @@ export function callsOf(worker: Pick<SessionWorker, "postMessage">, server: AskS
     } catch (error) {
       message = { kind: "unanswered", call, failure: failureOf(error) };
     }
-    under.delete(call);
+    controllers.delete(call);
     if (!controller.signal.aborted) worker.postMessage(message, transfer);
   };
   return {
-    take(message) {
-      if (message.kind === "call") void make(message);
-      else under.get(message.call)?.abort();
+    onMessage(message) {
+      if (message.kind === "call") void makeCall(message);
+      else controllers.get(message.call)?.abort();
     },
     close() {
-      for (const controller of under.values()) controller.abort();
+      for (const controller of controllers.values()) controller.abort();
     },
   };
 }

@@ -12,7 +12,7 @@ import { CallFailure, createCalls } from "./served/server-calls.ts";
 import {
   type Failure,
   type FromSession,
-  MOST_READERS,
+  MAX_READERS,
   type Question,
   type ReaderSpec,
   type SessionProblem,
@@ -38,7 +38,7 @@ export function runSession(
 ): void {
   const send = (message: FromSession, transfer: readonly ArrayBuffer[] = []): void => caller.post(message, transfer);
 
-  const readers = new FifoMap<string, OpenedReader>(MOST_READERS);
+  const readers = new FifoMap<string, OpenedReader>(MAX_READERS);
   const tokenizers = new Map<string, Promise<Tokenizer>>();
   /** Questions in progress, by id. */
   const current = new Map<number, AbortController>();

@@ -2,11 +2,11 @@
 
 import type { TokenLabelsSpec } from "../reading/token-labels.ts";
 import type { TopicsSpec } from "../reading/topics.ts";
-import type { Read } from "../reading/types.ts";
+import type { ModelFinding } from "../reading/types.ts";
 import type { VerdictsSpec } from "../reading/verdicts.ts";
 
 /** Maximum number of open detectors per thread. Above it, both sides drop the one that was opened first. */
-export const MOST_READERS = 64;
+export const MAX_READERS = 64;
 
 /**
  * Specification of a session: a graph in memory or on a server. Package paths are in the form that `require` takes;
@@ -91,9 +91,9 @@ export interface ServerAnswer {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-export type FromSession = SessionReply | Calling;
+export type FromSession = SessionReply | CallMessage;
 
-export type Calling =
+export type CallMessage =
   | { readonly kind: "call"; readonly call: number; readonly ask: ServerAsk }
   /** Cancels a call. */
   | { readonly kind: "hang-up"; readonly call: number };
@@ -101,7 +101,7 @@ export type Calling =
 export type SessionReply =
   /** First message, with id 0: the graph was loaded, or why it was not. */
   | { readonly kind: "opened"; readonly id: number; readonly problem: SessionProblem | undefined }
-  | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly Read[])[] }
+  | { readonly kind: "found"; readonly id: number; readonly found: readonly (readonly ModelFinding[])[] }
   | { readonly kind: "failed"; readonly id: number; readonly failure: Failure };
 
 /** Interface of a thread, or of a process that replaces it. */

@@ -5,7 +5,7 @@
  */
 
 import { beginNativeCall, startThread } from "../../../../base/index.ts";
-import { callsOf } from "./process-calls.ts";
+import { createServerCalls } from "./process-calls.ts";
 import type { AskServer } from "./served/server-calls.ts";
 import type {
   FromSession,
@@ -61,7 +61,7 @@ interface Asked {
 /** Starts the thread of a session. `server` is set for a served graph. */
 export function openThread(spec: SessionSpec, start: StartSessionThread, server?: AskServer): SessionThread {
   const worker = start(spec);
-  const calls = callsOf(worker, server);
+  const calls = createServerCalls(worker, server);
   const kind = worker.pid === undefined ? "thread" : "process";
   /** Unanswered questions, including those that are no longer needed. */
   const asked = new Map<number, Asked>();
@@ -85,7 +85,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
   });
   worker.on("message", (message: FromSession) => {
     if (message.kind === "call" || message.kind === "hang-up") {
-      calls.take(message);
+      calls.onMessage(message);
       return;
     }
     const one = asked.get(message.id);

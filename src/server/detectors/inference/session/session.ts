@@ -6,14 +6,14 @@
 
 import { FifoMap } from "../../../../base/index.ts";
 import { DetectorError } from "../../../core/guardrails/index.ts";
-import type { Read } from "../reading/types.ts";
+import type { ModelFinding } from "../reading/types.ts";
 import { LOG_NOTHING, type LogEndedProcess } from "./crash-log.ts";
 import { NO_SESSION_METRICS, type SessionMetrics } from "./metrics.ts";
 import type { AskServer } from "./served/server-calls.ts";
 import { startSessionProcess } from "./session-process.ts";
 import {
   type Failure,
-  MOST_READERS,
+  MAX_READERS,
   type ReaderSpec,
   type SessionProblem,
   type SessionSpec,
@@ -21,10 +21,10 @@ import {
 import { openThread, type SessionThread, type StartSessionThread, startSessionWorker } from "./session-thread.ts";
 
 /** Maximum number of waiting requests. Source: design decisions, section 12. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 /** Maximum concurrent requests for a graph on a server; a graph in memory handles one at a time. */
-const MOST_AT_SERVER = 32;
+const MAX_AT_SERVER = 32;
 
 /**
  * Time after which a thread that does not stop is ended, in milliseconds. A run of a graph, which cannot be
@@ -40,12 +40,12 @@ const OPEN_LIMIT_MS = 120_000;
  * Doubles up to the maximum.
  */
 const FIRST_BACKOFF_MS = 1_000;
-const MOST_BACKOFF_MS = 60_000;
+const MAX_BACKOFF_MS = 60_000;
 
 /** Maximum number of ended threads whose graph is still running; each has the graph in memory. */
-const MOST_LINGERING = 2;
+const MAX_STOPPING = 2;
 
-export type Reads = readonly (readonly Read[])[];
+export type FindingsByText = readonly (readonly ModelFinding[])[];
 
 export interface Session {
   /**
@@ -54,7 +54,12 @@ export interface Session {
    */
   readonly open: (name: string, spec: ReaderSpec, signal: AbortSignal) => Promise<SessionProblem | undefined>;
   /** Returns the findings for each text. Rejects with a `DetectorError`, or with the signal's reason. */
-  readonly read: (name: string, spec: ReaderSpec, texts: readonly string[], signal: AbortSignal) => Promise<Reads>;
+  readonly read: (
+    name: string,
+    spec: ReaderSpec,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<FindingsByText>;
   readonly isIdle: boolean;
   /** Number of texts in waiting requests. */
   readonly waiting: number;
@@ -81,32 +86,32 @@ interface Job {
   /** Texts to read; `undefined` to only open the reader. */
   readonly texts: readonly string[] | undefined;
   readonly settle: (outcome: Outcome) => void;
-  isGivenUp: boolean;
+  isAbandoned: boolean;
 }
 
 type Outcome =
   | { readonly kind: "opened"; readonly problem: SessionProblem | undefined }
-  | { readonly kind: "found"; readonly found: Reads }
+  | { readonly kind: "found"; readonly found: FindingsByText }
   | { readonly kind: "failed"; readonly error: Error };
 
-const GIVEN_UP: Failure = { kind: "failed", message: "it was abandoned" };
+const ABANDONED: Failure = { kind: "failed", message: "it was abandoned" };
 const NO_ANSWER: Failure = { kind: "failed", message: "it did not answer" };
 
 export function createSession(spec: SessionSpec, options: SessionOptions = {}): Session {
   const isServed = spec.graph.kind === "served";
   // A graph in memory gets a process of its own, since it runs native code on callers' texts.
-  const ordinary = isServed ? startSessionWorker : startSessionProcess;
-  const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = ordinary } = options;
+  const defaultStart = isServed ? startSessionWorker : startSessionProcess;
+  const { graceMs = GRACE_MS, metrics = NO_SESSION_METRICS, start = defaultStart } = options;
   const { now = () => performance.now(), onIdle, server, logEnded = LOG_NOTHING } = options;
   const kind = isServed ? "thread" : "process";
-  const atOnce = isServed ? MOST_AT_SERVER : 1;
+  const maxConcurrent = isServed ? MAX_AT_SERVER : 1;
   const queue: Job[] = [];
   let thread: SessionThread | undefined;
   /** Open detectors of the thread by name, with their problems. */
-  let readers = new FifoMap<string, Promise<SessionProblem | undefined>>(MOST_READERS);
+  let readers = new FifoMap<string, Promise<SessionProblem | undefined>>(MAX_READERS);
   const current = new Map<Job, { readonly id: number; grace: NodeJS.Timeout | undefined }>();
   let ids = 0;
-  let lingering = 0;
+  let stoppingCount = 0;
   let backoffMs = 0;
   let notBefore = 0;
   let hasRead = false;
@@ -114,45 +119,45 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
 
   const failed = ({ kind, message }: Failure): Outcome => ({ kind: "failed", error: new DetectorError(kind, message) });
 
-  const drop = (why: "stopped" | "crashed" | "unusable" | undefined): void => {
+  const discardThread = (why: "stopped" | "crashed" | "unusable" | undefined): void => {
     if (thread === undefined) return;
     const dropped = thread;
     thread = undefined;
-    readers = new FifoMap(MOST_READERS);
+    readers = new FifoMap(MAX_READERS);
     if (!dropped.isEnded) {
-      lingering += 1;
+      stoppingCount += 1;
       void dropped.gone.then(() => {
-        lingering -= 1;
+        stoppingCount -= 1;
       });
       dropped.end();
     }
     if (why === undefined) return;
-    backoffMs = hasRead ? 0 : Math.min(MOST_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * backoffMs));
+    backoffMs = hasRead ? 0 : Math.min(MAX_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * backoffMs));
     notBefore = now() + backoffMs;
     if (why === "unusable") return;
-    metrics.ended(why);
+    metrics.countEnded(why);
     const reason = why === "stopped" ? "it did not stop in time" : (dropped.failure?.message ?? `the ${kind} ended`);
     logEnded({ spec, reason, againInMs: backoffMs });
   };
 
   /** Returns the thread, started if necessary. Throws if it cannot be started now. */
-  const running = (): SessionThread => {
+  const ensureThread = (): SessionThread => {
     if (thread !== undefined && !thread.isEnded) return thread;
     if (now() < notBefore) throw new Error(`the ${kind} ended again and again, and is not started for a while`);
-    if (lingering >= MOST_LINGERING) throw new Error("two earlier ones are still stopping");
+    if (stoppingCount >= MAX_STOPPING) throw new Error("two earlier ones are still stopping");
     hasRead = false;
     unusable = undefined;
-    readers = new FifoMap(MOST_READERS);
+    readers = new FifoMap(MAX_READERS);
     const opened = openThread(spec, start, server);
     thread = opened;
     // This also detects a crash between two requests.
-    void opened.gone.then(() => thread === opened && drop("crashed"));
+    void opened.gone.then(() => thread === opened && discardThread("crashed"));
     return opened;
   };
 
   /** Awaits an opening, even if the request that caused it has ended, since later requests need it too. */
-  const opening = async <Result>(answer: Promise<Result>): Promise<Result> => {
-    const limit = setTimeout(() => drop("stopped"), OPEN_LIMIT_MS).unref();
+  const withOpenTimeout = async <Result>(answer: Promise<Result>): Promise<Result> => {
+    const limit = setTimeout(() => discardThread("stopped"), OPEN_LIMIT_MS).unref();
     try {
       return await answer;
     } finally {
@@ -160,25 +165,25 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     }
   };
 
-  const carryOut = async (job: Job): Promise<Outcome> => {
+  const runJob = async (job: Job): Promise<Outcome> => {
     const { name, spec: reader, texts } = job;
     if (thread === undefined && unusable !== undefined && now() < notBefore)
       return { kind: "opened", problem: unusable };
-    const on = running();
-    const problem = await opening(on.opened);
+    const activeThread = ensureThread();
+    const problem = await withOpenTimeout(activeThread.opened);
     if (problem !== undefined) {
       unusable = problem;
-      drop("unusable");
+      discardThread("unusable");
       return { kind: "opened", problem };
     }
-    const own = await readerOn(on, name, reader);
-    if (own !== undefined || texts === undefined) return { kind: "opened", problem: own };
-    if (job.isGivenUp) return failed(GIVEN_UP);
+    const readerProblem = await openReaderOn(activeThread, name, reader);
+    if (readerProblem !== undefined || texts === undefined) return { kind: "opened", problem: readerProblem };
+    if (job.isAbandoned) return failed(ABANDONED);
     const id = ++ids;
     const under = { id, grace: undefined };
     current.set(job, under);
     try {
-      const answer = await on.ask({ kind: "read", id, reader: name, texts });
+      const answer = await activeThread.ask({ kind: "read", id, reader: name, texts });
       if (answer.kind !== "found") return failed(answer.kind === "failed" ? answer.failure : NO_ANSWER);
       hasRead = true;
       return answer;
@@ -189,49 +194,55 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
   };
 
   /** Opens a reader, once per thread for all that wait for it. Rejects with a `DetectorError`, or when the thread ends. */
-  const readerOn = (on: SessionThread, name: string, reader: ReaderSpec): Promise<SessionProblem | undefined> => {
+  const openReaderOn = (
+    activeThread: SessionThread,
+    name: string,
+    reader: ReaderSpec,
+  ): Promise<SessionProblem | undefined> => {
     const known = readers.get(name);
     if (known !== undefined) return known;
     const all = readers;
-    const own = opening(on.ask({ kind: "open", id: ++ids, reader: name, spec: reader })).then((answer) => {
-      if (answer.kind === "opened") return answer.problem;
-      const { kind, message } = answer.kind === "failed" ? answer.failure : NO_ANSWER;
-      throw new DetectorError(kind, message);
-    });
+    const own = withOpenTimeout(activeThread.ask({ kind: "open", id: ++ids, reader: name, spec: reader })).then(
+      (answer) => {
+        if (answer.kind === "opened") return answer.problem;
+        const { kind, message } = answer.kind === "failed" ? answer.failure : NO_ANSWER;
+        throw new DetectorError(kind, message);
+      },
+    );
     all.set(name, own);
     own.catch(() => all.delete(name));
     return own;
   };
 
   /** Cancels the job in the thread, and ends the thread if it does not react. */
-  const giveUp = (job: Job): void => {
+  const cancelJob = (job: Job): void => {
     const under = current.get(job);
     if (under === undefined || under.grace !== undefined) return;
     thread?.cancel(under.id);
-    under.grace = setTimeout(() => drop("stopped"), graceMs).unref();
+    under.grace = setTimeout(() => discardThread("stopped"), graceMs).unref();
   };
 
-  let working = 0;
-  const work = async (): Promise<void> => {
-    if (working >= atOnce) return;
-    working += 1;
+  let runningCount = 0;
+  const processQueue = async (): Promise<void> => {
+    if (runningCount >= maxConcurrent) return;
+    runningCount += 1;
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
       let outcome: Outcome;
       const began = now();
       try {
-        outcome = await carryOut(job);
+        outcome = await runJob(job);
       } catch (error) {
         // If the thread has ended, the error of the request does not contain the reason; `drop` handles the crash.
-        if (thread?.isEnded === true) drop("crashed");
+        if (thread?.isEnded === true) discardThread("crashed");
         const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
         outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
       }
       // Waiting for a server does not count as work.
-      if (!isServed) metrics.worked((now() - began) / 1_000);
+      if (!isServed) metrics.addWorkSeconds((now() - began) / 1_000);
       job.settle(outcome);
     }
-    working -= 1;
-    if (working === 0) onIdle?.();
+    runningCount -= 1;
+    if (runningCount === 0) onIdle?.();
   };
 
   const submit = (
@@ -241,23 +252,23 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     signal: AbortSignal,
   ): Promise<Outcome> => {
     signal.throwIfAborted();
-    if (texts !== undefined && queue.length >= MOST_WAITING) {
-      metrics.refused();
-      throw new DetectorError("overloaded", `${MOST_WAITING} requests wait for the model already`);
+    if (texts !== undefined && queue.length >= MAX_WAITING) {
+      metrics.countRefused();
+      throw new DetectorError("overloaded", `${MAX_WAITING} requests wait for the model already`);
     }
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        job.isGivenUp = true;
+        job.isAbandoned = true;
         const at = queue.indexOf(job);
         if (at >= 0) queue.splice(at, 1);
-        else giveUp(job);
+        else cancelJob(job);
         reject(signal.reason as Error);
       };
       const job: Job = {
         name,
         spec: reader,
         texts,
-        isGivenUp: false,
+        isAbandoned: false,
         settle(outcome) {
           signal.removeEventListener("abort", onAbort);
           if (outcome.kind === "failed") reject(outcome.error);
@@ -268,7 +279,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       // A job that only opens a reader goes first, since a configuration waits for it.
       if (texts === undefined) queue.unshift(job);
       else queue.push(job);
-      void work();
+      void processQueue();
     });
   };
 
@@ -286,11 +297,11 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       throw new DetectorError("failed", `the model cannot be used${why === undefined ? "" : `: ${why}`}`);
     },
     get isIdle() {
-      return working === 0;
+      return runningCount === 0;
     },
     get waiting() {
       return queue.length;
     },
-    end: () => drop(undefined),
+    end: () => discardThread(undefined),
   };
 }

@@ -29,7 +29,7 @@ export interface Sessions {
 export interface SessionsOptions extends Omit<SessionOptions, "metrics" | "onIdle" | "server" | "logEnded"> {
   readonly idleMs?: number;
   /** Asks another process that has the graphs in memory; if omitted, this process loads them. */
-  readonly elsewhere?: AskSession | undefined;
+  readonly askOtherProcess?: AskSession | undefined;
   readonly metrics?: (readings: SessionReadings) => SessionMetrics;
   /** Log; omitted if this process runs no sessions. */
   readonly log?: Log | undefined;
@@ -41,10 +41,10 @@ export const keyOf = (spec: SessionSpec): string =>
     .digest("hex");
 
 export function createSessions(options: SessionsOptions = {}): Sessions {
-  const { idleMs = IDLE_MS, metrics: open, elsewhere, log, ...rest } = options;
+  const { idleMs = IDLE_MS, metrics: open, askOtherProcess, log, ...rest } = options;
   const logEnded = log && createCrashLog(log, rest.now);
   const sessions = new Map<string, { readonly session: Session; timer: NodeJS.Timeout | undefined }>();
-  let kept: ReadonlySet<string> = new Set();
+  let keptKeys: ReadonlySet<string> = new Set();
   const metrics = open?.({
     sessions: () => sessions.size,
     waiting: () => Array.from(sessions.values()).reduce((sum, { session }) => sum + session.waiting, 0),
@@ -54,9 +54,9 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
     const one = sessions.get(key);
     if (one === undefined) return;
     clearTimeout(one.timer);
-    if (kept.has(key)) return;
+    if (keptKeys.has(key)) return;
     one.timer = setTimeout(() => {
-      if (kept.has(key) || !one.session.isIdle) return;
+      if (keptKeys.has(key) || !one.session.isIdle) return;
       sessions.delete(key);
       one.session.end();
     }, idleMs).unref();
@@ -64,7 +64,7 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
 
   return {
     of(spec, server) {
-      if (elsewhere !== undefined && isShared(spec)) return sharedSession(spec, elsewhere);
+      if (askOtherProcess !== undefined && isShared(spec)) return sharedSession(spec, askOtherProcess);
       const key = keyOf(spec);
       const known = sessions.get(key);
       if (known !== undefined) return known.session;
@@ -80,7 +80,7 @@ export function createSessions(options: SessionsOptions = {}): Sessions {
       return session;
     },
     keep(keys) {
-      kept = keys;
+      keptKeys = keys;
       for (const key of sessions.keys()) endIfUnused(key);
     },
   };

@@ -4,7 +4,7 @@
  */
 
 import { DetectorError } from "../../../core/guardrails/index.ts";
-import type { Reads, Session } from "./session.ts";
+import type { FindingsByText, Session } from "./session.ts";
 import type { Failure, ReaderSpec, SessionProblem, SessionSpec } from "./session-protocol.ts";
 
 export interface SessionQuestion {
@@ -17,7 +17,7 @@ export interface SessionQuestion {
 
 export type SessionAnswer =
   | { readonly kind: "opened"; readonly problem?: SessionProblem | undefined }
-  | { readonly kind: "found"; readonly found: Reads }
+  | { readonly kind: "found"; readonly found: FindingsByText }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 /** Function that asks the other process. Rejects with the signal's reason, or if there is no process to answer. */

@@ -87,7 +87,7 @@ function patternsOf(config: CustomRecognizer, engine: Engine, refuse: Refuse): r
         name: name ?? `pattern ${at + 1}`,
         score,
         keywords: [],
-        within: regex,
+        containingRegex: regex,
         search: (text, place) => {
           search(text, (start, end) => {
             const proof = isValid?.(text.slice(start, end));

@@ -33,7 +33,7 @@ export function denyList(literals: readonly string[], isCaseSensitive: boolean, 
     name: "deny list",
     score,
     keywords: [],
-    within: `.{1,${Math.min(longest, 1000)}}`,
+    containingRegex: `.{1,${Math.min(longest, 1000)}}`,
     search: (text, found) => {
       const folded = fold(text);
       for (let at = 0; at < folded.length; ) {

@@ -1,6 +1,6 @@
 /** Format of a shape's values: groups of digits and letters with separators between them. */
 
-import { runScanner } from "../runs.ts";
+import { createRunScanner } from "../runs.ts";
 import { shapeTree } from "../shape-patterns.ts";
 import type { ShapePattern } from "../types.ts";
 import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./types.ts";
@@ -14,8 +14,8 @@ export function shapeFormat(pattern: ShapePattern): PatternFormat {
   const { validate, separators = " -" } = pattern;
   const isForm = validate?.isForm === true;
   const scanned = isForm ? pattern : withoutCheck(pattern);
-  const scan = runScanner(shapeTree([{ rule: 0, pattern: scanned }]));
-  const checked = runScanner(shapeTree([{ rule: 0, pattern }]));
+  const scan = createRunScanner(shapeTree([{ rule: 0, pattern: scanned }]));
+  const checked = createRunScanner(shapeTree([{ rule: 0, pattern }]));
   /** Character classes of the groups, by the groups' lengths. */
   const byLengths = new Map<string, string[][]>();
   for (const shape of pattern.shapes) {

@@ -62,7 +62,7 @@ export function phoneRecognizer(regions: readonly string[]): Recognizer {
         name: "international",
         score: 0.7,
         keywords: ["+", "00", "011"],
-        within: String.raw`(?:\+[ (]?|\()?${WRITTEN}`,
+        containingRegex: String.raw`(?:\+[ (]?|\()?${WRITTEN}`,
         search: searchInternational,
       },
       {
@@ -70,7 +70,7 @@ export function phoneRecognizer(regions: readonly string[]): Recognizer {
         name: "national",
         score: 0.4,
         keywords: [],
-        within: String.raw`\(?${WRITTEN}`,
+        containingRegex: String.raw`\(?${WRITTEN}`,
         search: nationalSearch(nationalTest(regions)),
       },
     ],

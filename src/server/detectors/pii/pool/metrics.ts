@@ -3,10 +3,10 @@ import type { Instruments } from "../../../../base/index.ts";
 
 export interface PoolMetrics {
   /** Records the time that a thread worked, in seconds. */
-  readonly worked: (seconds: number) => void;
+  readonly addWorkSeconds: (seconds: number) => void;
   /** Records that a thread was stopped because it did not answer, or that it ended unexpectedly. */
-  readonly ended: (why: "stopped" | "crashed") => void;
-  readonly refused: () => void;
+  readonly countEnded: (why: "stopped" | "crashed") => void;
+  readonly countRefused: () => void;
 }
 
 export interface PoolReadings {
@@ -15,7 +15,7 @@ export interface PoolReadings {
   readonly threads: () => number;
 }
 
-export const NO_POOL_METRICS: PoolMetrics = { worked() {}, ended() {}, refused() {} };
+export const NO_POOL_METRICS: PoolMetrics = { addWorkSeconds() {}, countEnded() {}, countRefused() {} };
 
 export function createPoolMetrics(instruments: Instruments, readings: PoolReadings): PoolMetrics {
   instruments.observedGauge(
@@ -39,8 +39,8 @@ export function createPoolMetrics(instruments: Instruments, readings: PoolReadin
     "Scans that were refused because too much text was waiting. The request gets status 503 `overloaded`.",
   );
   return {
-    worked: (seconds) => busy.with().inc(seconds),
-    ended: (why) => restarts.with(why).inc(),
-    refused: () => refused.with().inc(),
+    addWorkSeconds: (seconds) => busy.with().inc(seconds),
+    countEnded: (why) => restarts.with(why).inc(),
+    countRefused: () => refused.with().inc(),
   };
 }

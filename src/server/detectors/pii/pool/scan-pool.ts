@@ -15,9 +15,9 @@ import { type Call, createCallQueue, divided, LONG_UNITS, type Part, take } from
 import type { FromScanner } from "./scan-protocol.ts";
 import { type ScanThread, type StartScanThread, startScanThread } from "./scan-thread.ts";
 
-const MOST_THREADS = 4;
+const MAX_THREADS = 4;
 /** Maximum number of UTF-16 units that wait per thread, which scans them in one to two seconds. */
-const UNITS_A_THREAD = 8 << 20;
+const MAX_UNITS_PER_THREAD = 8 << 20;
 /**
  * Time in which a thread may still answer after its call was abandoned, in milliseconds: replacing it costs as much as
  * scanning 1 MB.
@@ -25,7 +25,7 @@ const UNITS_A_THREAD = 8 << 20;
 const GRACE_MS = 500;
 const IDLE_MS = 60_000;
 const FIRST_BACKOFF_MS = 100;
-const MOST_BACKOFF_MS = 10_000;
+const MAX_BACKOFF_MS = 10_000;
 
 /** Source from which recognizers are compiled. */
 export interface ScanSource {
@@ -57,10 +57,10 @@ export interface PoolOptions {
   readonly start?: StartScanThread;
 }
 
-interface Working {
+interface PoolThread {
   readonly thread: ScanThread;
   /** Names of the recognizers that the thread has compiled. */
-  readonly knows: Set<string>;
+  readonly compiledScans: Set<string>;
   part: Part | undefined;
   begun: number;
   isStopped: boolean;
@@ -69,12 +69,17 @@ interface Working {
 }
 
 export function createScanPool(options: PoolOptions = {}): ScanPool {
-  const { threads: most = Math.max(1, Math.min(availableParallelism(), MOST_THREADS)) } = options;
-  const { maxQueued = UNITS_A_THREAD * most, graceMs = GRACE_MS, idleMs = IDLE_MS, start = startScanThread } = options;
+  const { threads: maxThreads = Math.max(1, Math.min(availableParallelism(), MAX_THREADS)) } = options;
+  const {
+    maxQueued = MAX_UNITS_PER_THREAD * maxThreads,
+    graceMs = GRACE_MS,
+    idleMs = IDLE_MS,
+    start = startScanThread,
+  } = options;
   // One thread is reserved for shorter texts.
-  const mostLong = Math.max(1, most - 1);
+  const maxLongScans = Math.max(1, maxThreads - 1);
   const sources = new Map<string, { readonly source: ScanSource; holders: number }>();
-  const working = new Set<Working>();
+  const working = new Set<PoolThread>();
   const queue = createCallQueue();
   let queued = 0;
   let backoffMs = FIRST_BACKOFF_MS;
@@ -88,24 +93,25 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     kept.holders -= 1;
     if (kept.holders > 0) return;
     sources.delete(scan);
-    for (const { thread, knows } of working) if (knows.delete(scan)) thread.post({ kind: "forget", scan });
-    if (sources.size === 0) for (const one of working) if (one.part === undefined) rested(one);
+    for (const { thread, compiledScans: knows } of working)
+      if (knows.delete(scan)) thread.post({ kind: "forget", scan });
+    if (sources.size === 0) for (const one of working) if (one.part === undefined) startIdleTimeout(one);
   });
 
-  const teach = ({ thread, knows }: Working, scan: string): void => {
+  const compileOn = ({ thread, compiledScans: knows }: PoolThread, scan: string): void => {
     const kept = sources.get(scan);
     if (kept === undefined || knows.has(scan)) return;
     knows.add(scan);
     thread.post({ kind: "compile", scan, ...kept.source });
   };
 
-  const add = (): Working => {
-    const one: Working = {
+  const add = (): PoolThread => {
+    const one: PoolThread = {
       thread: start({
         onMessage: (answer) => answered(one, answer), // Its error could contain a part of a text.
         onEnd: () => ended(one),
       }),
-      knows: new Set(),
+      compiledScans: new Set(),
       part: undefined,
       begun: 0,
       isStopped: false,
@@ -113,23 +119,23 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       idle: undefined,
     };
     working.add(one);
-    for (const scan of sources.keys()) teach(one, scan);
-    rested(one);
+    for (const scan of sources.keys()) compileOn(one, scan);
+    startIdleTimeout(one);
     return one;
   };
 
-  const give = (one: Working, part: Part): void => {
+  const assign = (one: PoolThread, part: Part): void => {
     const { scan } = part.call;
     clearTimeout(one.idle);
     one.part = part;
     one.begun = performance.now();
     one.thread.keepProcessAlive(true);
-    teach(one, scan);
+    compileOn(one, scan);
     one.thread.post({ kind: "scan", scan, texts: part.texts });
   };
 
   /** Starts the idle timeout of a thread without work. */
-  const rested = (one: Working): void => {
+  const startIdleTimeout = (one: PoolThread): void => {
     clearTimeout(one.idle);
     one.idle = setTimeout(() => {
       if (working.size === 1 && sources.size > 0) return;
@@ -138,47 +144,47 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
     }, idleMs).unref();
   };
 
-  const rest = (one: Working): Part | undefined => {
+  const takePart = (one: PoolThread): Part | undefined => {
     const { part } = one;
     one.part = undefined;
     clearTimeout(one.grace);
-    if (part !== undefined) metrics.worked((performance.now() - one.begun) / 1_000);
+    if (part !== undefined) metrics.addWorkSeconds((performance.now() - one.begun) / 1_000);
     return part;
   };
 
-  const answered = (one: Working, answer: FromScanner): void => {
+  const answered = (one: PoolThread, answer: FromScanner): void => {
     if (one.isStopped) return;
-    const part = rest(one);
+    const part = takePart(one);
     one.thread.keepProcessAlive(false);
     backoffMs = FIRST_BACKOFF_MS;
     dispatch();
-    if (one.part === undefined) rested(one);
+    if (one.part === undefined) startIdleTimeout(one);
     if (part === undefined) return;
     if (answer.kind === "found") take(part, unpack(answer.packed));
     else if (answer.kind === "excess") part.call.settle(tooManyFindings());
     else part.call.settle(new DetectorError("failed", answer.error));
   };
 
-  const ended = (one: Working): void => {
+  const ended = (one: PoolThread): void => {
     clearTimeout(one.idle);
     const isExpected = !working.delete(one);
-    const part = rest(one);
+    const part = takePart(one);
     if (isClosed || isExpected) return;
-    metrics.ended(one.isStopped ? "stopped" : "crashed");
+    metrics.countEnded(one.isStopped ? "stopped" : "crashed");
     part?.call.settle(new DetectorError("failed", "the thread that read the text ended"));
     if (!one.isStopped) {
       pause ??= setTimeout(() => {
         pause = undefined;
         dispatch();
       }, backoffMs);
-      backoffMs = Math.min(2 * backoffMs, MOST_BACKOFF_MS);
+      backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS);
     }
     dispatch();
   };
 
-  const free = (): Working | undefined => {
+  const free = (): PoolThread | undefined => {
     for (const one of working) if (one.part === undefined && !one.isStopped) return one;
-    return pause === undefined && working.size < most ? add() : undefined;
+    return pause === undefined && working.size < maxThreads ? add() : undefined;
   };
 
   const dispatch = (): void => {
@@ -187,9 +193,9 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
       if (one === undefined) return;
       let long = 0;
       for (const { part } of working) if (part !== undefined && part.units >= LONG_UNITS) long += 1;
-      const part = queue.next(long < mostLong);
+      const part = queue.next(long < maxLongScans);
       if (part === undefined) return;
-      give(one, part);
+      assign(one, part);
     }
   };
 
@@ -219,7 +225,7 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
         // The charge is limited, so that no single call fills the queue.
         const charge = Math.min(units, maxQueued / 2);
         if (queued > 0 && queued + charge > maxQueued) {
-          metrics.refused();
+          metrics.countRefused();
           throw new DetectorError("overloaded", "too much text is waiting for the detector threads");
         }
         queued += charge;

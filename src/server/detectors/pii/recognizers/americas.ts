@@ -23,7 +23,7 @@ export const AMERICAS = [
       "d3-d3-d3-d2",
       // Four groups that are separated by dots only are taken for an IP address.
       (value, written) => isCpf(value) && !/^[\d.]+$/.test(written),
-      { separators: ".- ", mixes: true },
+      { separators: ".- ", mayMixSeparators: true },
     ),
     shape("bare", BY_CONTEXT, "d11", keeps(isCpf)),
   ),
@@ -31,7 +31,7 @@ export const AMERICAS = [
     "BrCnpj",
     "BR_CNPJ",
     ["cnpj", "cadastro nacional", "pessoa jurídica", "empresa"],
-    shape("2.3.3/4-2", 0.5, "x2-x3-x3-x4-d2", proves(isCnpj), { separators: "./-", mixes: true }),
+    shape("2.3.3/4-2", 0.5, "x2-x3-x3-x4-d2", proves(isCnpj), { separators: "./-", mayMixSeparators: true }),
     shape("bare", BY_CONTEXT, "x12d2", keeps(isCnpj)),
   ),
 ];

@@ -88,7 +88,7 @@ export const CARDS: Recognizer = {
       name: "broken",
       score: 0.3,
       keywords: [],
-      within: "[0-9](?:[ -]?[\\t-\\r]{0,2}[ -]?[0-9]){12,18}",
+      containingRegex: "[0-9](?:[ -]?[\\t-\\r]{0,2}[ -]?[0-9]){12,18}",
       search: searchBroken,
     },
   ],

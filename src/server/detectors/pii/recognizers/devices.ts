@@ -2,13 +2,13 @@
 
 import { isIP } from "node:net";
 import { isLuhn, isRepeated } from "../../../core/guardrails/index.ts";
-import type { Around, Proof, Recognizer } from "../types.ts";
+import type { MatchPosition, Proof, Recognizer } from "../types.ts";
 
 const DIGITS = [..."0123456789"];
 const HEX = [..."0123456789abcdef"];
 
 /** Returns whether the address is not part of a longer word, version or address; a port may follow an IPv4 address. */
-function stands({ text, start, end }: Around, version: 4 | 6): boolean {
+function stands({ text, start, end }: MatchPosition, version: 4 | 6): boolean {
   const after = version === 4 ? /^(?:\w|\.\d)/ : /^(?:[\w:]|\.\d)/;
   return !/[\w.]$/.test(text.slice(Math.max(0, start - 1), start)) && !after.test(text.slice(end, end + 2));
 }
@@ -17,11 +17,11 @@ function stands({ text, start, end }: Around, version: 4 | 6): boolean {
 const VERSION_BEFORE = /\b(?:version|ver|release|build|rev(?:ision)?)\.?:? {0,2}v?$/i;
 const MOST_BEFORE = 14;
 
-function isVersion({ text, start }: Around): boolean {
+function isVersion({ text, start }: MatchPosition): boolean {
   return VERSION_BEFORE.test(text.slice(Math.max(0, start - MOST_BEFORE), start));
 }
 
-function addressProof(version: 4 | 6): (value: string, around: Around) => Proof {
+function addressProof(version: 4 | 6): (value: string, around: MatchPosition) => Proof {
   return (value, around) => {
     const [whole = "", prefix] = value.split("/");
     const address = whole.split("%")[0]!;
@@ -52,7 +52,7 @@ export const ADDRESSES: Recognizer = {
         "(?:[0-9a-f]{1,4}:|::)(?:[0-9a-f]{0,4}:){0,7}(?:(?:\\d{1,3}\\.){3}\\d{1,3}|[0-9a-f]{1,4})?(?:%[0-9a-z]{1,16})?(?:/\\d{1,3})?",
       keywords: [...HEX.map((digit) => `:${digit}`), "::"],
       // An address has eight groups, or fewer and a double colon. This rules out times of day.
-      needs: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
+      prefilter: /::|:[0-9a-f]{1,4}:[0-9a-f]{1,4}:/i,
       validate: addressProof(6),
     },
   ],

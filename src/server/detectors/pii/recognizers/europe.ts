@@ -98,7 +98,7 @@ export const EUROPE = [
     shape("bare", 0.4, "d15 d5x2d8 d13-d2 d5x2d6-d2", proves(isFrenchNumber)),
     shape("in groups", 0.4, "d1-d2-d2-x2-d3-d3-d2 d1-d2-d2-x2-d3-d3d2", proves(isFrenchNumber), {
       separators: " .-",
-      mixes: true,
+      mayMixSeparators: true,
     }),
   ),
   national(

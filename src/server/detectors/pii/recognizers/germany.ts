@@ -99,7 +99,7 @@ export const GERMANY = [
         )
         .join(" "),
       capital(like(/^[A-Z]{2,5}[1-9]\d{0,3}[EH]?$/)),
-      { mixes: true },
+      { mayMixSeparators: true },
     ),
   ),
   national(

@@ -29,7 +29,7 @@ export function shape(
   score: number,
   shapes: string,
   validate?: Validate,
-  more: Pick<ShapePattern, "separators" | "mixes"> = {},
+  more: Pick<ShapePattern, "separators" | "mayMixSeparators"> = {},
 ): ShapePattern {
   const row = { kind: "shape", name, score, shapes: shapes.split(" "), ...more } satisfies ShapePattern;
   return validate === undefined ? row : { ...row, validate };

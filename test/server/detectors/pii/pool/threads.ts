@@ -12,13 +12,13 @@ export function watchedPool(options: PoolOptions) {
       counted.queued = queued;
       counted.threads = running;
       return {
-        worked: (seconds) => {
+        addWorkSeconds: (seconds) => {
           counted.busySeconds += seconds;
         },
-        ended: (why) => {
+        countEnded: (why) => {
           counted[why] += 1;
         },
-        refused: () => {
+        countRefused: () => {
           counted.refused += 1;
         },
       };

@@ -97,7 +97,7 @@ let requests = 0;
 async function infer(
   { ask, path, model, isBinary }: Serving,
   rows: readonly Row[],
-  wants: Reader["wants"],
+  wants: Reader["outputForm"],
   signal: AbortSignal,
 ): Promise<readonly Output[] | typeof REFUSED> {
   const { name, shape = [] } = outputOf(model.outputs, wants);

@@ -1,6 +1,6 @@
 /** Calls to a server for a session's thread, made by the process, which has the connections and credentials. */
 
-import type { Calling, Failure, ServerAnswer, ServerAsk, ToSession } from "../session-protocol.ts";
+import type { CallMessage, Failure, ServerAnswer, ServerAsk, ToSession } from "../session-protocol.ts";
 
 /** Function that makes a call. Rejects with a `CallFailure`, or with the signal's reason. */
 export type AskServer = (ask: ServerAsk, signal: AbortSignal) => Promise<ServerAnswer>;
@@ -18,7 +18,7 @@ interface Calls {
   readonly settle: (message: Extract<ToSession, { readonly kind: "answered" | "unanswered" }>) => void;
 }
 
-export function createCalls(tell: (message: Calling, transfer: readonly ArrayBuffer[]) => void): Calls {
+export function createCalls(tell: (message: CallMessage, transfer: readonly ArrayBuffer[]) => void): Calls {
   const waiting = new Map<number, { resolve(answer: ServerAnswer): void; reject(error: Error): void }>();
   let calls = 0;
   return {

@@ -1,6 +1,6 @@
 /** Finds values that look like a secret beside a word for one. Source: guardrails reference, 1.7. */
 
-import type { Around, Proof, TextPattern } from "../../types.ts";
+import type { MatchPosition, Proof, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder } from "./text.ts";
 import { hasForm } from "./token-recognizers.ts";
 
@@ -20,7 +20,7 @@ export const GENERIC_SECRET: TextPattern = {
 /** Minimum number of changes between letters and digits. Names with numbers have fewer. */
 const LEAST_CHANGES = 2;
 
-function isMade(value: string, { text, start, end }: Around): Proof {
+function isMade(value: string, { text, start, end }: MatchPosition): Proof {
   // The next character rejects code (a call, an index, a path, a type) and values cut off at the maximum length.
   if (/[\w(<[:/]/.test(text[end] ?? "")) return false;
   if (isPlaceholder(value) || hasForm(value)) return false;

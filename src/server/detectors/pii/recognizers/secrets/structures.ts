@@ -16,7 +16,7 @@ export const JWT: SearchPattern = {
   score: 0.6,
   keywords: ["eyj", "ewo"],
   // Repeats have no upper bound. Bounds would exceed what any stream holds back, and the limit of RE2 for repeats.
-  within: "[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{2,}\\.[A-Za-z0-9_-]{10,}",
+  containingRegex: "[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{2,}\\.[A-Za-z0-9_-]{10,}",
   search: (text, found) => {
     const run = /[A-Za-z0-9_-]{1,10000}/y;
     const part = (at: number): number => {
@@ -66,7 +66,7 @@ export const PRIVATE_KEY: SearchPattern = {
   name: "PrivateKey",
   score: 0.95,
   keywords: ["private key"],
-  within: "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{64,}",
+  containingRegex: "-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.{64,}",
   search: (text, found) => {
     const head = new RegExp(KEY_HEAD);
     for (let match = head.exec(text); match !== null; match = head.exec(text)) {
@@ -104,7 +104,7 @@ export const PUTTY_KEY: SearchPattern = {
   name: "PuttyKey",
   score: 0.95,
   keywords: ["putty-user-key-file-"],
-  within: "PuTTY-User-Key-File-[23]:.{64,}",
+  containingRegex: "PuTTY-User-Key-File-[23]:.{64,}",
   search: (text, found) => {
     const head = new RegExp(PUTTY_HEAD);
     const lines = new RegExp(PUTTY_LINES);

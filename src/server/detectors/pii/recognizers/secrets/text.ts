@@ -1,6 +1,6 @@
 /** Distinguishes generated secrets from words, examples and parts of longer texts. */
 
-import type { Around } from "../../types.ts";
+import type { MatchPosition } from "../../types.ts";
 
 const COUNTS = new Uint16Array(128);
 
@@ -26,7 +26,7 @@ export function isPlaceholder(value: string): boolean {
  * Returns whether the match is not part of a longer word; `inside` matches characters of its kind. An escape of a JSON
  * text within another (`\n`) and one of a URL (`%3D`) end in a letter, but separate all the same.
  */
-export function standsApart({ text, start, end }: Around, inside: RegExp): boolean {
+export function standsApart({ text, start, end }: MatchPosition, inside: RegExp): boolean {
   if (end < text.length && inside.test(text[end]!)) return false;
   return (
     start === 0 ||
