@@ -6,5 +6,5 @@ export {
   type Arrival,
   type CrossOriginDecision,
   decideCrossOrigin,
-} from "./judge-crossing.ts";
+} from "./decide-cross-origin.ts";
 export { isPreflight, type PreflightTerms, preflightHeaders } from "./preflight.ts";
