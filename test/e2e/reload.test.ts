@@ -128,7 +128,10 @@ describe("configuration and reload", { concurrency: 2 }, () => {
     assert.equal(await served(t, gateway), "first");
 
     await files.writeDeployment({ providers: [provider("second", second.url)] });
-    assert.match(String((await reload(gateway, WAITS))["reason"]), /has no version; a reload applies it/);
+    assert.match(
+      String((await reload(gateway, WAITS))["reason"]),
+      /has no version; `gateway config reload` applies it/,
+    );
     assert.equal(await served(t, gateway), "first");
     await files.writeDeployment({ version: 1, providers: [provider("second", second.url)] });
     await reload(gateway, APPLIED);

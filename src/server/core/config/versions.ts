@@ -40,7 +40,10 @@ export function decideApply({ trigger, stored, document }: ApplyQuestion): Apply
     if (isSame) return { kind: "keep", reason: "the document is the stored one" };
     return trigger === "reload"
       ? { kind: "apply", reason: "a reload was requested, and the document has no version to compare" }
-      : { kind: "wait", reason: "the document differs from the stored one and has no version; a reload applies it" };
+      : {
+          kind: "wait",
+          reason: "the document differs from the stored one and has no version; `gateway config reload` applies it",
+        };
   }
   const bound = versionBound(stored);
   if (bound === undefined) {

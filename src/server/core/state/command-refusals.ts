@@ -19,7 +19,7 @@ export const COMMAND_REFUSALS = {
   stale: "it has changed since the named revision or version",
   file_owned: "the configuration is written by the file that `deployment` of the node file names; edit that file",
   api_owned: "configuration sources written through the admin API exist; the file cannot become their single writer",
-  waits: "the document differs from the stored one and has no version; a reload applies it",
+  waits: "the document differs from the stored one and has no version; `gateway config reload` applies it",
   version_behind: "the document's version is lower than the stored one",
   version_reused: "the document's version is the stored one, with other content; raise it with every edit",
   digest_mismatch: "the content does not match the given digest",

@@ -161,7 +161,7 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
   "an edit without a version": [
     { stored: one(), file: file(other()), compiled },
     "no_version",
-    /has no version; a reload applies it/,
+    /has no version; `gateway config reload` applies it/,
     /reload.*`version`/,
   ],
   "a newer edition": [
