@@ -16,7 +16,7 @@ import {
   type AuthRules,
   createCallers,
   mintKey,
-  type Presented,
+  type PresentedCredentials,
   type StoredKey,
   type TokenVerifier,
 } from "../../src/server/auth/index.ts";
@@ -64,14 +64,14 @@ function storeKeys(): Stored {
 }
 
 /** Built from new strings, like a request's header. */
-function bearer(text: string): Presented {
+function bearer(text: string): PresentedCredentials {
   return { authorization: `Bearer ${text}`, xApiKey: undefined, apiKey: undefined, protocolToken: undefined };
 }
 
 const { byId, good, expired } = storeKeys();
 const verified = await issueTokens();
 const callers = createCallers({
-  keys: { byId: (id) => byId.get(id) },
+  keys: { findById: (id) => byId.get(id) },
   verifier: () => verified.verifier,
   clock: systemClock,
 });
@@ -144,7 +144,7 @@ function measureCosts(): void {
 const KINDS = ["unknown", "unknown again", "expired", "wrong secret"] as const;
 type Kind = (typeof KINDS)[number];
 
-function refusedTexts(kind: Kind, number: number): readonly Presented[] {
+function refusedTexts(kind: Kind, number: number): readonly PresentedCredentials[] {
   if (kind === "expired") return expired.slice(0, number).map(bearer);
   const idOf = (text: string): string => text.slice(4, 12);
   const texts = good

@@ -64,10 +64,10 @@ function measure(count: number): void {
   const inUse = Math.min(IN_USE, count);
   const ids = Array.from({ length: count }, (_, number) => idOf(number));
   const before = heapBytes();
-  const parsing = nanosOf(inUse, (number) => store.byId(ids[number] ?? ""));
+  const parsing = nanosOf(inUse, (number) => store.findById(ids[number] ?? ""));
   const parsedBytes = heapBytes() - before;
-  const known = nanosOf(LOOKUPS, (number) => store.byId(ids[number % inUse] ?? ""));
-  const unknown = nanosOf(LOOKUPS, (number) => store.byId(`x${number}`));
+  const known = nanosOf(LOOKUPS, (number) => store.findById(ids[number % inUse] ?? ""));
+  const unknown = nanosOf(LOOKUPS, (number) => store.findById(`x${number}`));
   const figures = {
     keys: count,
     "bytes of text a key": Math.round(textBytes / count),

@@ -5,7 +5,7 @@
  */
 import { readDeployment } from "../../src/server/core/config/index.ts";
 import { createRecordStore, FACT, type RecordedRequest, unpack } from "../../src/server/core/rehearsal/index.ts";
-import { type RehearsalResult, rehearse, type Side } from "../../src/server/rehearsal/index.ts";
+import { type ConfigurationSide, type RehearsalResult, rehearse } from "../../src/server/rehearsal/index.ts";
 import { compileDeployment, loadGuardrails, loadRules } from "../../src/server/snapshot/index.ts";
 
 const RECORDS = 20_000;
@@ -33,7 +33,7 @@ const rules = (count: number, name: string) =>
     action: "deny",
   }));
 
-async function sideOf(text: string): Promise<Side> {
+async function sideOf(text: string): Promise<ConfigurationSide> {
   const deployment = readDeployment(
     { name: "d", text },
     { env: () => undefined, secret: () => NOTHING, file: () => NOTHING },

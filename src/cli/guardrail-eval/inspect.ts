@@ -10,7 +10,7 @@ import {
   type SegmentKind,
   utf8Offsets,
 } from "../../server/core/guardrails/index.ts";
-import { removedFrom } from "../../server/snapshot/index.ts";
+import { findRemoved } from "../../server/snapshot/index.ts";
 import type { Mark } from "./cases.ts";
 import type { Subject } from "./subject.ts";
 import type { NameNormalizer } from "./type-names.ts";
@@ -98,7 +98,7 @@ export async function removedFindings(
     detector === undefined ? mode === "inline" : name === detector,
   );
   const inlineNames = new Set(inline.map(({ name }) => name));
-  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names: inlineNames, signal });
+  const removed = await findRemoved(ensemble, inspected, policy.annotate(inspected), { names: inlineNames, signal });
   const ownTurn = inLastSegment(inspected, removed, ({ annotation }) => annotation, names);
   return ownTurn.map(({ finding, item: { by } }) => ({ ...finding, by }));
 }

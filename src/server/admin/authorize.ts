@@ -12,7 +12,7 @@ import { actorOf, actorText, type Principal } from "./principal.ts";
 import { errorAnswer, refusal } from "./refusal.ts";
 
 /** Request whose caller is authenticated. */
-export interface Asked {
+export interface AuthenticatedRequest {
   readonly id: OperationId;
   readonly operation: Operation;
   readonly principal: Principal;
@@ -32,22 +32,26 @@ export function resourceOf({ resource }: Operation, params: object): Resource {
 }
 
 /** Returns whether the policy permits the caller another operation, whose resource has a fixed name. Records nothing. */
-export function isPermitted(access: Access, { principal }: Pick<Asked, "principal">, action: OperationId): boolean {
+export function isPermitted(
+  access: Access,
+  { principal }: Pick<AuthenticatedRequest, "principal">,
+  action: OperationId,
+): boolean {
   const operation: Operation = OPERATIONS[action];
   const resource = resourceOf(operation, {});
   return access.decide({ principal, action, group: operation.group, resource }).isAllowed;
 }
 
 /** Checks that the policy permits the request. Otherwise records the denial, then throws `forbidden` with action and resource. */
-export async function authorize(access: Access, audit: AuditSink, asked: Asked): Promise<void> {
-  const { id: action, operation, principal, resource } = asked;
+export async function authorize(access: Access, audit: AuditSink, request: AuthenticatedRequest): Promise<void> {
+  const { id: action, operation, principal, resource } = request;
   const decision = access.decide({ principal, action, group: operation.group, resource });
   if (decision.isAllowed) return;
   const data = {
-    ...facts(asked),
+    ...auditFacts(request),
     decision: "deny",
-    policies: fewOf(decision.policies),
-    failed_policies: fewOf(decision.failed),
+    policies: truncateList(decision.policies),
+    failed_policies: truncateList(decision.failed),
   };
   await audit.reserve().record({ event: "access.decision", data });
   throw refusal("forbidden", `The admin policy does not permit ${action} on ${resourceText(resource)}.`, {
@@ -62,32 +66,32 @@ export async function authorize(access: Access, audit: AuditSink, asked: Asked):
  * Makes a change and records its outcome; for a dry run, only that it was made. Rejects as `change` does, or with
  * `audit_unavailable`.
  */
-export async function recorded<T extends { readonly value: unknown }>(
+export async function recordChange<T extends { readonly value: unknown }>(
   audit: AuditSink,
-  asked: Asked & { readonly isDryRun?: boolean },
+  request: AuthenticatedRequest & { readonly isDryRun?: boolean },
   change: () => Promise<T>,
 ): Promise<T> {
-  const room = audit.reserve();
-  let done: { readonly reply: T } | { readonly error: unknown };
+  const reservation = audit.reserve();
+  let result: { readonly reply: T } | { readonly error: unknown };
   try {
-    done = { reply: await change() };
+    result = { reply: await change() };
   } catch (error) {
-    done = { error };
+    result = { error };
   }
   const outcome = {
-    ...("error" in done
-      ? failureOf(done.error)
-      : { outcome: "done", ...recordedFields(asked.operation, done.reply.value) }),
-    ...(asked.isDryRun === true && { dry_run: true }),
+    ...("error" in result
+      ? failureFields(result.error)
+      : { outcome: "done", ...recordedFields(request.operation, result.reply.value) }),
+    ...(request.isDryRun === true && { dry_run: true }),
   };
   try {
-    await room.record({ event: "admin.write", data: { ...facts(asked), ...outcome } });
+    await reservation.record({ event: "admin.write", data: { ...auditFacts(request), ...outcome } });
   } catch (cause) {
     // The outcome is passed on, because a caller that repeats the request must know whether it may have taken effect.
     throw refusal("audit_unavailable", "The outcome of the request could not be recorded.", outcome, cause);
   }
-  if ("error" in done) throw done.error;
-  return done.reply;
+  if ("error" in result) throw result.error;
+  return result.reply;
 }
 
 /** Returns the fields of the answer that the operations table lists for the audit record. */
@@ -112,18 +116,18 @@ function isFact(value: unknown): value is Fact {
 }
 
 /** Returns outcome and code of a failure for the record. Outcome `unknown`: the change may still take effect. */
-function failureOf(error: unknown): { readonly outcome: string; readonly code: string } {
+function failureFields(error: unknown): { readonly outcome: string; readonly code: string } {
   const { code, outcome } = errorAnswer(error);
   return { outcome: outcome ?? (code === "internal" ? "unknown" : "refused"), code };
 }
 
-function facts({ id, principal, resource, listener, requestId }: Asked): AuditEntry["data"] {
+function auditFacts({ id, principal, resource, listener, requestId }: AuthenticatedRequest): AuditEntry["data"] {
   return {
     action: id,
     resource: resourceText(resource),
     principal: actorText(actorOf(principal)),
     ...(principal.name !== undefined && { principal_name: principal.name }),
-    roles: fewOf(principal.roles),
+    roles: truncateList(principal.roles),
     door: listener,
     request_id: requestId,
   };
@@ -133,13 +137,13 @@ function facts({ id, principal, resource, listener, requestId }: Asked): AuditEn
 const MAX_LIST_LENGTH = 600;
 
 /** Shortens a list to `MAX_LIST_LENGTH`. With a longer one, the rest of the record would be truncated. */
-function fewOf(names: readonly string[]): readonly string[] {
+function truncateList(names: readonly string[]): readonly string[] {
   let length = 0;
-  const few = names.filter((name) => {
+  const kept = names.filter((name) => {
     length += name.length + 3;
     return length <= MAX_LIST_LENGTH;
   });
-  return few.length === names.length ? names : [...few, `… ${names.length - few.length} more`];
+  return kept.length === names.length ? names : [...kept, `… ${names.length - kept.length} more`];
 }
 
 const resourceText = ({ kind, name }: Resource): string => `${kind}::${JSON.stringify(name)}`;

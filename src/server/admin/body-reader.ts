@@ -28,31 +28,31 @@ const MAX_HELD_BYTES = 72 << 20;
 /** Maximum number of bytes read of a refused body. A client that sends more may see a broken connection instead of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
 /** Maximum number of bytes read of a refused body from an unauthenticated caller. */
-const MAX_DISCARDED_OF_STRANGER_BYTES = 1 << 20;
+const MAX_DISCARDED_UNAUTHENTICATED_BYTES = 1 << 20;
 const DISCARD_LIMIT_MS = 5_000;
 /** Time without a byte after which reading of a refused body ends, in milliseconds: its sender is then waiting, too. */
 const DISCARD_PAUSE_MS = 500;
 
 /** Requests whose client sends its body only on request. Source: RFC 9110, section 10.1.1. */
-const invitations = new WeakMap<IncomingMessage, ServerResponse>();
+const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>();
 
 /** Remembers a request with `Expect: 100-continue`. */
-export function waitsForInvitation(request: IncomingMessage, response: ServerResponse): void {
-  invitations.set(request, response);
+export function registerExpectContinue(request: IncomingMessage, response: ServerResponse): void {
+  awaitingContinue.set(request, response);
 }
 
 /** Returns whether the client is still waiting to be asked for its body. */
-const hasWaited = (request: IncomingMessage): boolean => invitations.has(request);
+const isAwaitingContinue = (request: IncomingMessage): boolean => awaitingContinue.has(request);
 
 /** Asks a waiting client for its body. */
-function invite(request: IncomingMessage): void {
-  invitations.get(request)?.writeContinue();
-  invitations.delete(request);
+function sendContinue(request: IncomingMessage): void {
+  awaitingContinue.get(request)?.writeContinue();
+  awaitingContinue.delete(request);
 }
 
 /** Returns the body of an operation that streams it; asks the client for it at the first read. */
-export async function* invited(request: IncomingMessage): AsyncGenerator<Uint8Array> {
-  invite(request);
+export async function* streamBody(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  sendContinue(request);
   yield* request as AsyncIterable<Uint8Array>;
 }
 
@@ -67,36 +67,36 @@ export interface HeldBody {
 }
 
 export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs: number = BODY_LIMIT_MS): BodyReader {
-  let held = 0;
+  let heldBytes = 0;
   return {
     async read(request, operation, signal) {
       const { kind } = operation.body;
       const limit = kind === "document" ? MAX_DOCUMENT_BYTES : kind === "none" ? MAX_EMPTY_BYTES : MAX_JSON_BYTES;
-      const tooLong = (): Error => (kind === "none" ? notTaken() : tooLarge(limit));
+      const tooLong = (): Error => (kind === "none" ? bodyNotTaken() : bodyTooLarge(limit));
       const declared = Number(request.headers["content-length"] ?? 0);
       if (declared > limit) throw tooLong();
-      invite(request);
-      let own = 0;
+      sendContinue(request);
+      let ownBytes = 0;
       const release = (): void => {
-        held -= own;
-        own = 0;
+        heldBytes -= ownBytes;
+        ownBytes = 0;
       };
       const chunks: Buffer[] = [];
-      const late = setTimeout(() => request.destroy(new Error("the body took too long")), limitMs);
+      const limitTimer = setTimeout(() => request.destroy(new Error("the body took too long")), limitMs);
       try {
         for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
           signal.throwIfAborted();
-          own += chunk.length;
-          held += chunk.length;
-          if (own > limit) throw tooLong();
-          if (held > maxHeldBytes) throw refusal("busy", "Too many large requests are in progress; try again.");
+          ownBytes += chunk.length;
+          heldBytes += chunk.length;
+          if (ownBytes > limit) throw tooLong();
+          if (heldBytes > maxHeldBytes) throw refusal("busy", "Too many large requests are in progress; try again.");
           chunks.push(chunk);
         }
       } catch (error) {
         release();
         throw error;
       } finally {
-        clearTimeout(late);
+        clearTimeout(limitTimer);
       }
       return { bytes: Buffer.concat(chunks), release };
     },
@@ -104,29 +104,29 @@ export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs:
 }
 
 /** Reads and drops the rest of a body. Resolves when it has ended, enough was read, or nothing more arrives. Never rejects. */
-export function discardRest(request: IncomingMessage, isKnown: boolean, signal: AbortSignal): Promise<void> {
+export function discardRest(request: IncomingMessage, isAuthenticated: boolean, signal: AbortSignal): Promise<void> {
   if (request.complete || request.destroyed || signal.aborted) return Promise.resolve();
   // A client that sent `Expect: 100-continue` sends no body before it has an answer.
-  if (hasWaited(request) && request.readableLength === 0) return Promise.resolve();
+  if (isAwaitingContinue(request) && request.readableLength === 0) return Promise.resolve();
   return new Promise((resolve) => {
-    let left = isKnown ? MAX_DISCARDED_BYTES : MAX_DISCARDED_OF_STRANGER_BYTES;
-    const settle = (): void => {
+    let remainingBytes = isAuthenticated ? MAX_DISCARDED_BYTES : MAX_DISCARDED_UNAUTHENTICATED_BYTES;
+    const finish = (): void => {
       clearTimeout(limit);
       clearTimeout(pause);
-      request.off("data", onData).off("end", settle).off("close", settle).off("error", settle);
-      signal.removeEventListener("abort", settle);
+      request.off("data", onData).off("end", finish).off("close", finish).off("error", finish);
+      signal.removeEventListener("abort", finish);
       request.pause();
       resolve();
     };
     const onData = (chunk: Buffer): void => {
-      left -= chunk.length;
+      remainingBytes -= chunk.length;
       pause.refresh();
-      if (left < 0) settle();
+      if (remainingBytes < 0) finish();
     };
-    const limit = setTimeout(settle, DISCARD_LIMIT_MS);
-    const pause = setTimeout(settle, DISCARD_PAUSE_MS);
-    request.on("data", onData).once("end", settle).once("close", settle).once("error", settle);
-    signal.addEventListener("abort", settle, { once: true });
+    const limit = setTimeout(finish, DISCARD_LIMIT_MS);
+    const pause = setTimeout(finish, DISCARD_PAUSE_MS);
+    request.on("data", onData).once("end", finish).once("close", finish).once("error", finish);
+    signal.addEventListener("abort", finish, { once: true });
     request.resume();
   });
 }
@@ -138,8 +138,8 @@ export function discardRest(request: IncomingMessage, isKnown: boolean, signal: 
 const LINGER_MS = 1_000;
 
 /** Ends the connection of an answered request whose body was not read to its end. */
-export function endSoon(request: IncomingMessage): void {
-  if (!hasWaited(request)) {
+export function endAfterLinger(request: IncomingMessage): void {
+  if (!isAwaitingContinue(request)) {
     request.destroy();
     return;
   }
@@ -149,9 +149,9 @@ export function endSoon(request: IncomingMessage): void {
 }
 
 /** Returns the refusal of a body for an operation that takes none. */
-export const notTaken = (): Error => refusal("invalid", "This operation takes no body.");
+export const bodyNotTaken = (): Error => refusal("invalid", "This operation takes no body.");
 
-function tooLarge(limit: number): Error {
+function bodyTooLarge(limit: number): Error {
   return refusal("body_too_large", `The body is larger than ${limit} bytes.`, { limit });
 }
 

@@ -39,7 +39,7 @@ export { type Access, PERMIT_ALL } from "./access/types.ts";
 export { type AdminListener, type AdminListenerOptions, openAdminListener } from "./listeners/admin-listener.ts";
 export { type AdminSocket, type AdminSocketOptions, openAdminSocket } from "./listeners/admin-socket.ts";
 export { openPeerCredentials } from "./listeners/peer-credentials.ts";
-export { stored } from "./lists.ts";
+export { collectStored } from "./lists.ts";
 export { type OpenPlane, openPlane } from "./plane.ts";
 export type {
   AuditEntry,

@@ -12,25 +12,25 @@ import type { Ports } from "./ports.ts";
 import { refusal, refusedCommand } from "./refusal.ts";
 
 /** Maximum wait for the level in milliseconds: a leader checks once a second, then the command goes through the log. */
-const RISE_LIMIT_MS = 5_000;
+const MAX_RISE_WAIT_MS = 5_000;
 
 /** Issues a command and returns its result. A repeated request gets the result of the first one. */
-export async function command(
+export async function issueCommand(
   ports: Pick<Ports, "cluster">,
-  named: { readonly t: string; readonly p: unknown },
+  entry: { readonly t: string; readonly p: unknown },
   options: WriteOptions,
 ): Promise<unknown> {
-  await levelFor(ports, named.t, options);
-  const result = await ports.cluster.write(named, options);
+  await requireLevel(ports, entry.t, options);
+  const result = await ports.cluster.write(entry, options);
   if (result.kind === "refused") throw refusedCommand(result);
   return result.value;
 }
 
 /** Resolves once the level allows the command; rejects with `conflict` if it will not. */
-async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: string, options: WriteOptions) {
+async function requireLevel({ cluster: { view } }: Pick<Ports, "cluster">, name: string, options: WriteOptions) {
   const isAllowed = (): boolean => mayPropose(name, levelIn(view));
   if (isAllowed()) return;
-  if (isLevelRising(view)) await risen(view, isAllowed, options);
+  if (isLevelRising(view)) await waitForLevel(view, isAllowed, options);
   if (isAllowed()) return;
   const waiting = featureLevelWaitText(featureLevelStatus(view));
   throw refusal(
@@ -43,7 +43,7 @@ async function levelFor({ cluster: { view } }: Pick<Ports, "cluster">, name: str
 }
 
 /** Waits until `isDone`, at most for the time that the request can spare. Rejects if the request is aborted. */
-function risen(
+function waitForLevel(
   view: Ports["cluster"]["view"],
   isDone: () => boolean,
   { timeoutMs, signal }: WriteOptions,
@@ -62,7 +62,7 @@ function risen(
       end();
       reject(signal?.reason);
     };
-    const timer = setTimeout(done, Math.min(RISE_LIMIT_MS, timeoutMs));
+    const timer = setTimeout(done, Math.min(MAX_RISE_WAIT_MS, timeoutMs));
     const unwatch = view.watch("feat/", () => void (isDone() && done()));
     signal?.addEventListener("abort", abort, { once: true });
     if (signal?.aborted === true) abort();

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StateView } from "../cluster/index.ts";
 
-type Taken<Row> = (now: number) => Iterable<Row>;
+type RowsAt<Row> = (now: number) => Iterable<Row>;
 
 /** Page of a list: at most `limit` rows after the row named `after`, or from the first row if it is `undefined`. */
 interface Page {
@@ -23,9 +23,9 @@ export interface ListSource<Row> {
   /** Calls `onChange` after each change, until the returned function is called. */
   watch(onChange: () => void): () => void;
   /** Takes the current rows. The returned function makes them lazily, as of a time in milliseconds since 1970. */
-  take(): Taken<Row> | Promise<Taken<Row>>;
+  take(): RowsAt<Row> | Promise<RowsAt<Row>>;
   /** Takes one page without reading other rows. Only lists that are sorted by name have this method. */
-  page?(page: Page): Taken<Row>;
+  page?(page: Page): RowsAt<Row>;
   /**
    * Returns the rows in packed form. Only lists that may have a million rows have this method: `query` unpacks the rows that it
    * needs in its own thread.
@@ -39,14 +39,16 @@ export interface StoredPart {
   readonly texts: readonly string[];
 }
 
-/** Returns a `Taken` of rows that are the same at any time. */
-export const fixed =
-  <Row>(rows: readonly Row[]): Taken<Row> =>
+/** Returns a `RowsAt` of rows that are the same at any time. */
+export const fixedRows =
+  <Row>(rows: readonly Row[]): RowsAt<Row> =>
   () =>
     rows;
 
 /** Returns `version` and `watch` for a list whose version is the number of calls of its listener. */
-export function counted(listen: (listener: () => void) => () => void): Pick<ListSource<unknown>, "version" | "watch"> {
+export function countedVersion(
+  listen: (listener: () => void) => () => void,
+): Pick<ListSource<unknown>, "version" | "watch"> {
   let changes = 0;
   return {
     version: () => changes,
@@ -59,7 +61,7 @@ export function counted(listen: (listener: () => void) => () => void): Pick<List
 }
 
 /** Returns `version` and `watch` for a list that changes with any of the state's tables under `prefixes`. */
-export function tables(
+export function tablesVersion(
   view: StateView,
   ...prefixes: readonly string[]
 ): Pick<ListSource<unknown>, "version" | "watch"> {
@@ -78,7 +80,7 @@ export function tables(
  * Maximum time on the thread without a break, in milliseconds. It is short, because a data plane request needs several turns of
  * the event loop and may have to wait this long before each.
  */
-const TURN_MS = 1;
+const MAX_TURN_MS = 1;
 /** Number of rows between two checks of the clock. */
 const ROWS_PER_CHECK = 64;
 /** Maximum number of walks through a table. The last one does not yield the thread, so that no change can interrupt it. */
@@ -86,13 +88,13 @@ const MAX_WALKS = 4;
 
 /** Returns the values of a table as of one moment during the call. */
 export const storedValues = (view: StateView, prefix: string): Promise<readonly string[]> =>
-  stored(view, prefix, (_, value) => value);
+  collectStored(view, prefix, (_, value) => value);
 
 /**
  * Collects rows of a table as of one moment. A walk that yields the thread and then finds that the state has changed starts
  * again.
  */
-export async function stored<T>(
+export async function collectStored<T>(
   view: StateView,
   prefix: string,
   take: (key: string, value: string) => T | undefined,
@@ -100,48 +102,48 @@ export async function stored<T>(
   for (let walk = 1; ; walk++) {
     const taken: T[] = [];
     const version = view.version("");
-    let isWhole = true;
+    let isConsistent = true;
     let turn = performance.now();
     let rows = 0;
     for (const [key, value] of view.scan(prefix)) {
       const item = take(key, value);
       if (item !== undefined) taken.push(item);
       rows += 1;
-      if (walk === MAX_WALKS || rows % ROWS_PER_CHECK !== 0 || performance.now() - turn < TURN_MS) continue;
+      if (walk === MAX_WALKS || rows % ROWS_PER_CHECK !== 0 || performance.now() - turn < MAX_TURN_MS) continue;
       await nextTurn();
-      isWhole = view.version("") === version;
-      if (!isWhole) break;
+      isConsistent = view.version("") === version;
+      if (!isConsistent) break;
       turn = performance.now();
     }
-    if (isWhole) return taken;
+    if (isConsistent) return taken;
   }
 }
 
 /** Processes many items, in as many turns as necessary. */
-export async function inTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
+export async function processInTurns<T>(items: readonly T[], work: (item: T) => void): Promise<void> {
   let turn = performance.now();
   for (const [at, item] of items.entries()) {
     work(item);
-    if ((at + 1) % ROWS_PER_CHECK !== 0 || performance.now() - turn < TURN_MS) continue;
+    if ((at + 1) % ROWS_PER_CHECK !== 0 || performance.now() - turn < MAX_TURN_MS) continue;
     await nextTurn();
     turn = performance.now();
   }
 }
 
 /** Returns only the rows whose columns have these values; all if no column is named. */
-export function narrowed<Row>(rows: Iterable<Row>, columns: Readonly<Record<string, unknown>>): Iterable<Row> {
+export function filterByColumns<Row>(rows: Iterable<Row>, columns: Readonly<Record<string, unknown>>): Iterable<Row> {
   const asked = Object.entries(columns);
-  return asked.length === 0 ? rows : having(rows, asked);
+  return asked.length === 0 ? rows : rowsWith(rows, asked);
 }
 
-function* having<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: string, value: unknown])[]) {
+function* rowsWith<Row>(rows: Iterable<Row>, asked: readonly (readonly [column: string, value: unknown])[]) {
   for (const row of rows) {
     if (asked.every(([column, value]) => (row as Readonly<Record<string, unknown>>)[column] === value)) yield row;
   }
 }
 
 /** Yields the first `count` rows. */
-export function* atMost<Row>(rows: Iterable<Row>, count: number): Generator<Row> {
+export function* takeFirst<Row>(rows: Iterable<Row>, count: number): Generator<Row> {
   let taken = 0;
   for (const row of rows) {
     if (taken === count) return;
@@ -176,26 +178,26 @@ export interface WatchedList<Row> {
 export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   const waiting = new Set<() => void>();
   let isClosed = false;
-  const wake = (): void => {
+  const wakeReaders = (): void => {
     // Each reader checks whether the index has passed its own, and otherwise adds itself again.
     const woken = [...waiting];
     waiting.clear();
     for (const resume of woken) resume();
   };
-  const unwatch = source.watch(wake);
+  const unwatch = source.watch(wakeReaders);
   const indexNow = (): number => source.version() + 1;
 
   /** Rows that all readers of the same index share, because one change may wake a thousand readers. Released after the last. */
-  let shared: { readonly index: number; taken: Promise<Taken<Row>> | WeakRef<Taken<Row>> } | undefined;
-  async function take(index: number): Promise<Taken<Row>> {
+  let shared: { readonly index: number; taken: Promise<RowsAt<Row>> | WeakRef<RowsAt<Row>> } | undefined;
+  async function takeShared(index: number): Promise<RowsAt<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;
     // There must be no `await` before `shared` is set, so that other readers woken by the same change find it.
     const held = known instanceof WeakRef ? known.deref() : known;
     if (held !== undefined) return await held;
-    const taking = { index, taken: Promise.resolve(source.take()) as Promise<Taken<Row>> | WeakRef<Taken<Row>> };
+    const taking = { index, taken: Promise.resolve(source.take()) as Promise<RowsAt<Row>> | WeakRef<RowsAt<Row>> };
     shared = taking;
     try {
-      const taken = await (taking.taken as Promise<Taken<Row>>);
+      const taken = await (taking.taken as Promise<RowsAt<Row>>);
       taking.taken = new WeakRef(taken);
       return taken;
     } catch (error) {
@@ -204,7 +206,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
     }
   }
 
-  function changed(signal: AbortSignal): Promise<void> {
+  function waitForChange(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         waiting.delete(done);
@@ -225,7 +227,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
         signal.addEventListener("abort", end, { once: true });
         try {
           while (indexNow() === index && !isClosed && !ending.signal.aborted && !signal.aborted) {
-            await changed(ending.signal);
+            await waitForChange(ending.signal);
           }
         } finally {
           clearTimeout(limit);
@@ -235,7 +237,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
       signal.throwIfAborted();
       const reached = indexNow();
       const taken = page === undefined ? undefined : source.page?.(page);
-      return { index: reached, rows: (taken ?? (await take(reached)))(now()) };
+      return { index: reached, rows: (taken ?? (await takeShared(reached)))(now()) };
     },
     get waiting() {
       return waiting.size;
@@ -243,7 +245,7 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
     close() {
       isClosed = true;
       unwatch();
-      wake();
+      wakeReaders();
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { TABLES } from "../../admin-api/index.ts";
 import { mapped } from "./handler-types.ts";
-import { counted, type ListSource } from "./lists.ts";
+import { countedVersion, type ListSource } from "./lists.ts";
 import type { Ports, ProvidedTable } from "./ports.ts";
 
 /** Returns the source of a list. Adds the column `node` if the list has one. */
@@ -10,7 +10,7 @@ export function providedList(table: ProvidedTable, { cluster, rows }: Ports): Li
   const source = rows[table];
   const isOfNode = "node" in TABLES[table].keys;
   return {
-    ...counted((listener) => source.onChange(listener)),
+    ...countedVersion((listener) => source.onChange(listener)),
     async take() {
       const taken: Iterable<object> = await source.list();
       if (!isOfNode) return () => taken;

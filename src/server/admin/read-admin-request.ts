@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
-import { type BodyReader, decodeText, type HeldBody, invited, notTaken, parseJson } from "./body-reader.ts";
+import { type BodyReader, bodyNotTaken, decodeText, type HeldBody, parseJson, streamBody } from "./body-reader.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
 import { refusal } from "./refusal.ts";
@@ -24,26 +24,26 @@ const LONG_WRITES: ReadonlySet<OperationId> = new Set([
 const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
 const REVISION = /^"?(\d{1,16})"?$/;
 
-interface Received extends HeldBody {
+interface ReceivedBody extends HeldBody {
   readonly value: unknown;
 }
 
 /** Returns the body in the form that its operation takes: parsed JSON, the text of a document, or the unread stream. */
-export async function receive(
+export async function receiveBody(
   bodies: BodyReader,
   request: IncomingMessage,
   operation: Operation,
   signal: AbortSignal,
-): Promise<Received> {
+): Promise<ReceivedBody> {
   const contentType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   switch (operation.body.kind) {
     case "none":
-      return { ...(await noBody(bodies, request, operation, signal)), value: undefined };
+      return { ...(await readEmptyBody(bodies, request, operation, signal)), value: undefined };
     case "stream":
-      return { bytes: Buffer.alloc(0), value: invited(request), release() {} };
+      return { bytes: Buffer.alloc(0), value: streamBody(request), release() {} };
     case "document": {
       const held = await bodies.read(request, operation, signal);
-      return parsed(held, decodeText);
+      return parseHeldBody(held, decodeText);
     }
     case "json": {
       const held = await bodies.read(request, operation, signal);
@@ -52,14 +52,14 @@ export async function receive(
         held.release();
         throw refusal("invalid", "The body must be sent as content-type application/json.");
       }
-      return parsed(held, parseJson);
+      return parseHeldBody(held, parseJson);
     }
     default:
       return operation.body satisfies never;
   }
 }
 
-function parsed(held: HeldBody, parse: (bytes: Buffer) => unknown): Received {
+function parseHeldBody(held: HeldBody, parse: (bytes: Buffer) => unknown): ReceivedBody {
   try {
     return { ...held, value: parse(held.bytes) };
   } catch (error) {
@@ -68,7 +68,7 @@ function parsed(held: HeldBody, parse: (bytes: Buffer) => unknown): Received {
   }
 }
 
-async function noBody(
+async function readEmptyBody(
   bodies: BodyReader,
   request: IncomingMessage,
   operation: Operation,
@@ -77,26 +77,26 @@ async function noBody(
   const held = await bodies.read(request, operation, signal);
   if (held.bytes.length > 0 && held.bytes.toString("latin1").trim() !== "{}") {
     held.release();
-    throw notTaken();
+    throw bodyNotTaken();
   }
   return held;
 }
 
-interface WriteAsked {
+interface WriteHeaders {
   /** Revision of `If-Match`. */
   readonly ifMatch: number | undefined;
   readonly write: WriteOptions;
 }
 
 /** Reads the headers that control a write. Throws `invalid` for a malformed header or one that the operation does not take. */
-export function writeAsked(
+export function readWriteHeaders(
   ports: Ports,
   request: IncomingMessage,
   { id, operation }: { readonly id: OperationId; readonly operation: Operation },
   principal: Principal,
   body: Buffer,
   signal: AbortSignal,
-): WriteAsked {
+): WriteHeaders {
   const key = header(request, "idempotency-key");
   const match = header(request, "if-match");
   if (
@@ -126,12 +126,12 @@ export function writeAsked(
 }
 
 function requestDigest(ports: Ports, request: IncomingMessage, id: OperationId, body: Buffer): string {
-  const whole = Buffer.concat([
+  const requestBytes = Buffer.concat([
     Buffer.from(`${request.method} ${request.url}\n${request.headers["if-match"] ?? ""}\n`),
     body,
   ]);
-  if (id === "put_secret") return ports.secrets.requestDigest(whole);
-  return createHash("sha256").update(whole).digest("hex");
+  if (id === "put_secret") return ports.secrets.requestDigest(requestBytes);
+  return createHash("sha256").update(requestBytes).digest("hex");
 }
 
 function revisionOf(match: string): number {

@@ -3,7 +3,7 @@
 import { LISTED_USAGE, type MeasuredTable } from "../../admin-api/index.ts";
 import { parseDuration } from "../../base/index.ts";
 import { gather } from "./gather-nodes.ts";
-import { atMost, narrowed } from "./lists.ts";
+import { filterByColumns, takeFirst } from "./lists.ts";
 import type { OpenPlane } from "./plane.ts";
 import { refusal } from "./refusal.ts";
 
@@ -54,12 +54,12 @@ export async function readList(
   const waitMs = Math.min(asked, Math.max(0, expiresAt + TOKEN_LEEWAY_MS - ports.clock.now()));
   const page = limit === undefined ? undefined : { after, limit };
   const read = await list.read({ index, waitMs, page, signal }, () => ports.clock.now());
-  const wanted = narrowed(read.rows, columns);
-  const rows = limit === undefined ? wanted : atMost(wanted, limit);
+  const wanted = filterByColumns(read.rows, columns);
+  const rows = limit === undefined ? wanted : takeFirst(wanted, limit);
   if (nodes === undefined) return { index: read.index, rows };
   const question = { kind: "list", table: table as MeasuredTable } as const;
   const { items, ...others } = await gather(ports.cluster, question, rows, signal);
-  return { index: read.index, rows: narrowed(items, columns), others };
+  return { index: read.index, rows: filterByColumns(items, columns), others };
 }
 
 /** Returns the refusal of a query parameter that requires another one. */

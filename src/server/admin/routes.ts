@@ -13,14 +13,14 @@ import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } 
 import type { JsonSchema } from "../../base/index.ts";
 import { permittedTables } from "./access/permitted-tables.ts";
 import { listPayload, type Payload, valuePayload } from "./answer-payload.ts";
-import { type Asked, authorize, isPermitted, recorded, resourceOf } from "./authorize.ts";
+import { type AuthenticatedRequest, authorize, isPermitted, recordChange, resourceOf } from "./authorize.ts";
 import type { Call, HandlerPorts, ListId, Reply } from "./handler-types.ts";
 import { HANDLERS } from "./handlers.ts";
 import type { Authenticator } from "./listeners/authenticator.ts";
 import { signalOf } from "./listeners/http-server.ts";
 import type { OpenPlane } from "./plane.ts";
 import { NOBODY } from "./principal.ts";
-import { receive, writeAsked } from "./read-admin-request.ts";
+import { readWriteHeaders, receiveBody } from "./read-admin-request.ts";
 import { readList } from "./read-list.ts";
 import { refusal } from "./refusal.ts";
 import { check, fromTexts, queryTexts } from "./validate-input.ts";
@@ -40,7 +40,7 @@ interface Admitted {
   readonly params: object;
   readonly query: object;
   /** `undefined` for an operation that is open to all. */
-  readonly asked: Asked | undefined;
+  readonly asked: AuthenticatedRequest | undefined;
   /** Bytes of the body, for the digest of a write. */
   bytes: Buffer;
 }
@@ -198,7 +198,7 @@ async function admitCaller(
 
 async function readBody({ bodies }: OpenPlane, operation: Operation, request: FastifyRequest): Promise<void> {
   const signal = signalOf(request);
-  const { value, bytes, release } = await receive(bodies, request.raw, operation, signal);
+  const { value, bytes, release } = await receiveBody(bodies, request.raw, operation, signal);
   if (signal.aborted) release();
   else signal.addEventListener("abort", release, { once: true });
   request.body = value;
@@ -250,7 +250,7 @@ async function perform(
   const signal = signalOf(request);
   const principal = asked?.principal ?? NOBODY;
   const call = {
-    ...writeAsked(ports, request.raw, { id, operation }, principal, bytes, signal),
+    ...readWriteHeaders(ports, request.raw, { id, operation }, principal, bytes, signal),
     principal,
     params,
     query,
@@ -267,7 +267,7 @@ async function perform(
   if (asked === undefined || isRead) await ports.caughtUp?.();
   if (asked === undefined || (isRead && operation.isRecorded !== true)) return await change();
   const isDryRun = isRead || ("dry_run" in query && query.dry_run === true);
-  return await recorded(ports.audit, { ...asked, isDryRun }, change);
+  return await recordChange(ports.audit, { ...asked, isDryRun }, change);
 }
 
 /** Calls the handler of an operation. The type assertions are safe, because the operation's schemas have validated `call`. */

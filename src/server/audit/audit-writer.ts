@@ -19,11 +19,11 @@ import type { AuditHead } from "./types.ts";
  * Maximum number of records emitted at once. A start may find many times as many in the journal, and reports them to
  * the main thread in parts.
  */
-const PASS_RECORDS = 512;
+const BATCH_RECORDS = 512;
 
 /** First and longest retry delay for a blocked output, in milliseconds. A slow reader needs a short one, a stopped one a long one. */
 const FIRST_RETRY_MS = 2;
-const LAST_RETRY_MS = 100;
+const MAX_RETRY_MS = 100;
 
 export interface Writer {
   /** Appends events. `isCounted`: true for events of the main thread, which are reported back as journaled. */
@@ -35,7 +35,7 @@ export interface Writer {
   close(at: number, limitMs: number): Promise<number>;
 }
 
-interface Waiting extends JournalRecord {
+interface WaitingRecord extends JournalRecord {
   readonly kid: string;
   /** Length of the event's text; `undefined` for events of the trail itself. */
   readonly units: number | undefined;
@@ -46,36 +46,36 @@ interface Waiting extends JournalRecord {
  */
 export async function openWriter(
   options: StartOptions,
-  tell: (message: FromWorker) => void,
-  fail: (error: unknown) => void,
+  post: (message: FromWorker) => void,
+  onFailure: (error: unknown) => void,
 ): Promise<Writer> {
   const opened = await openChain(options);
   const { chain, journal, lock, recent, succeeds, warnings } = opened;
   const output = openOutput(options.fd);
   const inbox: { readonly text: string; readonly at: number; readonly isCounted: boolean }[] = [];
   let isFlushDue = false;
-  let outbox = opened.pending.map((record) => waitingOf(record, kidOf(record.line), undefined));
+  let outbox = opened.pending.map((record) => toWaiting(record, kidOf(record.line), undefined));
   let retryTimer: NodeJS.Timeout | undefined;
   let retryMs = FIRST_RETRY_MS;
   let journaledEvents = 0;
   let isBlockLogged = false;
   /** True after a failure or the close. */
-  let isOver = false;
-  let drained: (() => void) | undefined;
+  let isClosed = false;
+  let onDrained: (() => void) | undefined;
 
   // An earlier process may have died in the middle of a line.
   if (outbox.length > 1) output.breakLine();
 
   /** Runs an action. Any error ends the trail, since later records could not be linked to what is on disk. */
-  function guarded(action: () => void): void {
-    if (isOver) return;
+  function runOrFail(action: () => void): void {
+    if (isClosed) return;
     try {
       action();
     } catch (error) {
-      isOver = true;
+      isClosed = true;
       clearTimeout(retryTimer);
-      fail(error);
-      drained?.();
+      onFailure(error);
+      onDrained?.();
     }
   }
 
@@ -84,81 +84,81 @@ export async function openWriter(
     const group = inbox.splice(0, MAX_GROUP);
     if (group.length === 0) return;
     const startedAt = performance.now();
-    const records = chain.group(group).map((record, at) => waitingOf(record, chain.kid, group[at]?.text.length));
+    const records = chain.group(group).map((record, at) => toWaiting(record, chain.kid, group[at]?.text.length));
     journal?.append(records);
     outbox.push(...records);
     journaledEvents += group.filter(({ isCounted }) => isCounted).length;
-    tell({ kind: "journaled", events: journaledEvents, seconds: (performance.now() - startedAt) / 1_000 });
+    post({ kind: "journaled", events: journaledEvents, seconds: (performance.now() - startedAt) / 1_000 });
     if (inbox.length > 0) scheduleFlush();
-    if (retryTimer === undefined) pump();
+    if (retryTimer === undefined) writeOutbox();
   }
 
   function scheduleFlush(): void {
-    if (!isFlushDue) setImmediate(() => guarded(flush));
+    if (!isFlushDue) setImmediate(() => runOrFail(flush));
     isFlushDue = true;
   }
 
-  function pump(): void {
+  function writeOutbox(): void {
     clearTimeout(retryTimer);
     retryTimer = undefined;
-    const pass = outbox.slice(0, PASS_RECORDS);
-    const outcome = output.write(pass);
-    const out = outcome.kind === "blocked" ? outcome.count : pass.length;
-    if (out > 0) {
-      emitted(pass.slice(0, out), outcome.kind === "gone" ? outcome.code : undefined);
-      outbox = outbox.slice(out);
+    const batch = outbox.slice(0, BATCH_RECORDS);
+    const outcome = output.write(batch);
+    const writtenCount = outcome.kind === "blocked" ? outcome.count : batch.length;
+    if (writtenCount > 0) {
+      reportEmitted(batch.slice(0, writtenCount), outcome.kind === "gone" ? outcome.code : undefined);
+      outbox = outbox.slice(writtenCount);
       retryMs = FIRST_RETRY_MS;
       isBlockLogged = false;
     }
     if (outcome.kind !== "blocked") {
-      if (outbox.length === 0) drained?.();
-      else retryTimer = setTimeout(() => guarded(pump), 0);
+      if (outbox.length === 0) onDrained?.();
+      else retryTimer = setTimeout(() => runOrFail(writeOutbox), 0);
       return;
     }
-    if (retryMs === LAST_RETRY_MS && !isBlockLogged) {
+    if (retryMs === MAX_RETRY_MS && !isBlockLogged) {
       isBlockLogged = true;
-      tell({ kind: "blocked", code: outcome.code });
+      post({ kind: "blocked", code: outcome.code });
     }
-    retryTimer = setTimeout(() => guarded(pump), retryMs);
-    retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    retryTimer = setTimeout(() => runOrFail(writeOutbox), retryMs);
+    retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
   }
 
-  function emitted(records: readonly Waiting[], gone: string | undefined): void {
+  function reportEmitted(records: readonly WaitingRecord[], gone: string | undefined): void {
     const last = records.at(-1);
     if (last === undefined) return;
     const head: AuditHead = { kid: last.kid, seq: last.seq, hash: last.hash };
     if (last.kid === chain.kid) journal?.acknowledge(last.seq);
     const own = records.filter(({ units }) => units !== undefined);
     const units = own.reduce((sum, each) => sum + (each.units ?? 0), 0);
-    tell({ kind: "emitted", records: linesOf(records), head, events: own.length, units, gone });
+    post({ kind: "emitted", records: linesOf(records), head, events: own.length, units, gone });
   }
 
-  tell({ kind: "started", kid: chain.kid, succeeds, recent: linesOf(recent), warnings });
-  guarded(pump);
+  post({ kind: "started", kid: chain.kid, succeeds, recent: linesOf(recent), warnings });
+  runOrFail(writeOutbox);
 
   return {
     append(texts, times, isCounted) {
-      if (isOver) return;
+      if (isClosed) return;
       for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0, isCounted });
       scheduleFlush();
     },
     async close(at, limitMs) {
-      guarded(() => {
+      runOrFail(() => {
         while (inbox.length > 0) flush();
         const pause = chain.next({ event: "chain.pause", data: { pid: options.process.pid } }, at);
         journal?.append([pause]);
-        outbox.push(waitingOf(pause, chain.kid, undefined));
-        if (retryTimer === undefined) pump();
+        outbox.push(toWaiting(pause, chain.kid, undefined));
+        if (retryTimer === undefined) writeOutbox();
       });
-      if (outbox.length > 0 && !isOver) {
+      if (outbox.length > 0 && !isClosed) {
         let limit: NodeJS.Timeout | undefined;
         await new Promise<void>((resolve) => {
-          drained = resolve;
+          onDrained = resolve;
           limit = setTimeout(resolve, limitMs);
         });
         clearTimeout(limit);
       }
-      isOver = true;
+      isClosed = true;
       clearTimeout(retryTimer);
       output.close();
       try {
@@ -171,7 +171,7 @@ export async function openWriter(
   };
 }
 
-function waitingOf({ seq, hash, line }: JournalRecord, kid: string, units: number | undefined): Waiting {
+function toWaiting({ seq, hash, line }: JournalRecord, kid: string, units: number | undefined): WaitingRecord {
   return { seq, hash, line, kid, units };
 }
 

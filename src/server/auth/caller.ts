@@ -98,7 +98,7 @@ export interface KeyStore {
    * Returns the key with this public id of 4 to 32 characters. The object stays the same while the key is unchanged, so derived
    * data can be cached by identity.
    */
-  byId(id: string): StoredKey | undefined;
+  findById(id: string): StoredKey | undefined;
 }
 
 /** Reason why a caller was not recognized, for records and metrics. The answer to the caller does not depend on it. */
@@ -133,7 +133,7 @@ export type Identification =
     };
 
 /** Credentials in a request, with values as `node:http` delivers them. A repeated header is malformed. */
-export interface Presented {
+export interface PresentedCredentials {
   readonly authorization: string | undefined;
   readonly xApiKey: string | undefined;
   readonly apiKey: string | undefined;
@@ -144,12 +144,12 @@ export interface Presented {
 /** Recognizes callers. There is one per process; it outlives configurations. */
 export interface Callers {
   /**
-   * Recognizes the caller by the first credential present, in the order of `Presented`. A credential that is present but not
+   * Recognizes the caller by the first credential present, in the order of `PresentedCredentials`. A credential that is present but not
    * recognized is refused, even if another one is valid. Answers at once for virtual keys and for tokens seen before, and rejects
    * only if `signal` aborts. `servers`: names of the MCP server that the request is for.
    */
   identify(
-    presented: Presented,
+    presented: PresentedCredentials,
     rules: AuthRules,
     servers: readonly string[] | undefined,
     signal: AbortSignal,

@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import type { Presented } from "./caller.ts";
+import type { PresentedCredentials } from "./caller.ts";
 import { MAX_TOKEN_LENGTH } from "./token-text.ts";
 
 type Credential =
@@ -25,7 +25,7 @@ const AUTHORIZATION = "authorization";
 export function presentedOf(
   { headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">,
   protocolToken?: string,
-): Presented {
+): PresentedCredentials {
   return {
     authorization: headers.authorization && authorizationOf(headers.authorization, rawHeaders),
     xApiKey: single(headers["x-api-key"]),
@@ -34,8 +34,8 @@ export function presentedOf(
   };
 }
 
-/** Returns the first credential that is present, in the order of `Presented`. */
-export function credentialOf({ authorization, xApiKey, apiKey, protocolToken }: Presented): Credential {
+/** Returns the first credential that is present, in the order of `PresentedCredentials`. */
+export function credentialOf({ authorization, xApiKey, apiKey, protocolToken }: PresentedCredentials): Credential {
   if (authorization !== undefined) return bearerOf(authorization);
   const text = xApiKey ?? apiKey ?? protocolToken;
   return text === undefined ? NONE : bounded(text);

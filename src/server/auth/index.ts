@@ -12,7 +12,7 @@ export {
   type Identification,
   type IssuerBinding,
   type KeyStore,
-  type Presented,
+  type PresentedCredentials,
   type StoredKey,
 } from "./caller.ts";
 export { profileOf } from "./claims-to-caller.ts";

@@ -16,8 +16,8 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** Time to accept known keys if the issuer sends no cache lifetime. A withdrawn key is accepted this long. */
 const DEFAULT_AGE_MS = 10 * MINUTE_MS;
-const LEAST_AGE_MS = MINUTE_MS;
-const MOST_AGE_MS = DAY_MS;
+const MIN_AGE_MS = MINUTE_MS;
+const MAX_AGE_MS = DAY_MS;
 
 /** Time that outdated keys stay usable while the issuer cannot be reached. */
 const STALE_LIMIT_MS = DAY_MS;
@@ -26,15 +26,15 @@ const STALE_LIMIT_MS = DAY_MS;
 const UNKNOWN_KEY_PAUSE_MS = 30_000;
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = MINUTE_MS;
+const MAX_PAUSE_MS = MINUTE_MS;
 
 /** Maximum wait for fresher keys if usable ones are known, so that a hanging issuer does not delay callers. */
-const REFRESH_PATIENCE_MS = 1_000;
+const MAX_REFRESH_WAIT_MS = 1_000;
 
 export interface KnownKeys {
   readonly keys: readonly PublicKey[];
   /** True if the keys arrived while the caller waited, so that asking again is useless. */
-  readonly isNew: boolean;
+  readonly wereFetchedNow: boolean;
 }
 
 export interface IssuerKeys {
@@ -44,7 +44,7 @@ export interface IssuerKeys {
    */
   current(signal: AbortSignal): Promise<KnownKeys | undefined>;
   /** Returns newer keys than `known`, in which a key was missing; `undefined` if there are none or it is too soon to ask. */
-  newerThan(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
+  fetchNewer(known: KnownKeys, signal: AbortSignal): Promise<KnownKeys | undefined>;
   /** Returns whether these are the newest known keys and still usable. */
   areCurrent(keys: readonly PublicKey[]): boolean;
   /** Returns whether the last fetch failed. */
@@ -62,24 +62,24 @@ interface IssuerKeysOptions {
   readonly onLoad: (kind: KeyLoad["kind"]) => void;
 }
 
-interface Held {
+interface CachedKeys {
   readonly keys: readonly PublicKey[];
   readonly freshUntil: number;
 }
 
 export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: IssuerKeysOptions): IssuerKeys {
   const closing = new AbortController();
-  let held: Held | undefined;
+  let cached: CachedKeys | undefined;
   let loading: Promise<void> | undefined;
   let failures = 0;
   let retryAt = Number.NEGATIVE_INFINITY;
-  let missAt = Number.NEGATIVE_INFINITY;
+  let lastUnknownKeyFetchAt = Number.NEGATIVE_INFINITY;
 
   /** Returns the running fetch, or starts one. Returns `undefined` while it is too soon after a failure. */
   function refresh(): Promise<void> | undefined {
     if (loading === undefined && !closing.signal.aborted && clock.monotonic() >= retryAt) {
       loading = load({ limitMs, signal: closing.signal })
-        .then(take)
+        .then(store)
         .finally(() => {
           loading = undefined;
         });
@@ -87,12 +87,12 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
     return loading;
   }
 
-  function take(loaded: KeyLoad): void {
+  function store(loaded: KeyLoad): void {
     if (closing.signal.aborted) return;
     onLoad(loaded.kind);
     if (loaded.kind === "failed") {
       failures++;
-      retryAt = clock.monotonic() + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+      retryAt = clock.monotonic() + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
       const { step, message } = loaded;
       log.warn("the keys of a token issuer cannot be fetched", { issuer, step, reason: message, failures });
       return;
@@ -100,43 +100,43 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
     if (failures > 0) log.info("the keys of a token issuer can be fetched again", { issuer });
     failures = 0;
     retryAt = Number.NEGATIVE_INFINITY;
-    held = { keys: loaded.keys, freshUntil: clock.monotonic() + ageOf(loaded.cacheControl) };
+    cached = { keys: loaded.keys, freshUntil: clock.monotonic() + cacheLifetimeMs(loaded.cacheControl) };
   }
 
-  function usable(): Held | undefined {
-    return held !== undefined && clock.monotonic() < held.freshUntil + STALE_LIMIT_MS ? held : undefined;
+  function usableKeys(): CachedKeys | undefined {
+    return cached !== undefined && clock.monotonic() < cached.freshUntil + STALE_LIMIT_MS ? cached : undefined;
   }
 
   /** Returns the usable keys, and whether they are new. `before`: keys that the caller knew. */
-  function known(before: Held | undefined): KnownKeys | undefined {
-    const now = usable();
-    return now === undefined ? undefined : { keys: now.keys, isNew: now !== before };
+  function toKnownKeys(before: CachedKeys | undefined): KnownKeys | undefined {
+    const now = usableKeys();
+    return now === undefined ? undefined : { keys: now.keys, wereFetchedNow: now !== before };
   }
 
   return {
     async current(signal) {
-      const before = usable();
-      if (before !== undefined && clock.monotonic() < before.freshUntil) return known(before);
+      const before = usableKeys();
+      if (before !== undefined && clock.monotonic() < before.freshUntil) return toKnownKeys(before);
       const fetching = refresh();
-      if (fetching === undefined) return known(before);
+      if (fetching === undefined) return toKnownKeys(before);
       if (before === undefined) await waitFor(fetching, signal);
-      else if (failures === 0) await waitAtMost(fetching, REFRESH_PATIENCE_MS, signal);
-      return known(before);
+      else if (failures === 0) await waitAtMost(fetching, MAX_REFRESH_WAIT_MS, signal);
+      return toKnownKeys(before);
     },
 
-    async newerThan({ keys }, signal) {
-      const before = usable();
-      if (before?.keys !== keys) return known(before);
-      if (loading === undefined && clock.monotonic() < missAt + UNKNOWN_KEY_PAUSE_MS) return undefined;
+    async fetchNewer({ keys }, signal) {
+      const before = usableKeys();
+      if (before?.keys !== keys) return toKnownKeys(before);
+      if (loading === undefined && clock.monotonic() < lastUnknownKeyFetchAt + UNKNOWN_KEY_PAUSE_MS) return undefined;
       const fetching = refresh();
       if (fetching === undefined) return undefined;
-      missAt = clock.monotonic();
+      lastUnknownKeyFetchAt = clock.monotonic();
       await waitFor(fetching, signal);
-      const after = known(before);
-      return after?.isNew ? after : undefined;
+      const after = toKnownKeys(before);
+      return after?.wereFetchedNow ? after : undefined;
     },
 
-    areCurrent: (keys) => usable()?.keys === keys,
+    areCurrent: (keys) => usableKeys()?.keys === keys,
 
     isUnreachable: () => failures > 0,
 
@@ -147,10 +147,10 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
   };
 }
 
-function ageOf(cacheControl: string): number {
+function cacheLifetimeMs(cacheControl: string): number {
   const text = cacheControl.toLowerCase();
-  if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,])/.test(text)) return LEAST_AGE_MS;
+  if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,])/.test(text)) return MIN_AGE_MS;
   const seconds = /(?:^|[\s,])max-age="?(\d{1,10})/.exec(text)?.[1];
   if (seconds === undefined) return DEFAULT_AGE_MS;
-  return Math.min(Math.max(Number(seconds) * 1000, LEAST_AGE_MS), MOST_AGE_MS);
+  return Math.min(Math.max(Number(seconds) * 1000, MIN_AGE_MS), MAX_AGE_MS);
 }

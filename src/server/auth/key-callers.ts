@@ -35,16 +35,16 @@ interface KeyCallers {
 }
 
 /** Last use of a key, which survives changes to the key. */
-interface Use {
+interface LastUse {
   /** Minutes since 1970. A small integer is written without allocating. */
   minute: number;
 }
 
 /** Caller of an accepted key, with its identification and last use. */
-interface Known {
+interface KnownCaller {
   readonly caller: Caller;
   readonly identification: Identification;
-  readonly use: Use;
+  readonly use: LastUse;
 }
 
 interface KeyCallersOptions {
@@ -57,14 +57,14 @@ interface KeyCallersOptions {
 
 export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: KeyCallersOptions): KeyCallers {
   /** Entries live as long as the store keeps the row, so the store bounds their number. */
-  const byRow = new WeakMap<StoredKey, Known>();
-  const uses = new FifoMap<string, Use>();
+  const byRow = new WeakMap<StoredKey, KnownCaller>();
+  const uses = new FifoMap<string, LastUse>();
   const digests = new WeakMap<Caller, string>();
 
-  function know(stored: StoredKey): Known {
+  function addKnown(stored: StoredKey): KnownCaller {
     const caller = callerOf(stored);
     digests.set(caller, stored.digest);
-    const known: Known = {
+    const known: KnownCaller = {
       caller,
       identification: Object.freeze({ kind: "caller", caller }),
       use: lastUseOf(stored.id),
@@ -73,17 +73,17 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     return known;
   }
 
-  function lastUseOf(id: string): Use {
+  function lastUseOf(id: string): LastUse {
     const before = uses.get(id);
     if (before !== undefined) return before;
-    const use: Use = { minute: 0 };
+    const use: LastUse = { minute: 0 };
     uses.set(id, use);
     const oldest = uses.size > maxUses ? uses.oldest() : undefined;
     if (oldest !== undefined) uses.delete(oldest.key);
     return use;
   }
 
-  function accepted({ identification, use }: Known, id: string, now: number): Identification {
+  function acceptUse({ identification, use }: KnownCaller, id: string, now: number): Identification {
     const minute = Math.floor(now / MINUTE_MS);
     if (use.minute !== minute) {
       use.minute = minute;
@@ -96,7 +96,7 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
     identify(text, areAccepted) {
       const key = parseKey(text);
       if (key === undefined) return MALFORMED;
-      const stored = keys.byId(key.id);
+      const stored = keys.findById(key.id);
       const { digest, expires_at } = stored ?? NO_KEY;
       const isSame = isSameDigest(digestOf(key.secret), digest);
       const now = clock.now();
@@ -105,20 +105,20 @@ export function createKeyCallers({ keys, clock, maxUses = MAX_USES, onUse }: Key
       if (!areAccepted) return refusal("keys_not_accepted", named);
       if (stored === undefined || !isSame) return refusal("unknown_key", named);
       if (isExpired) return refusal("expired_key", named);
-      return accepted(byRow.get(stored) ?? know(stored), key.id, now);
+      return acceptUse(byRow.get(stored) ?? addKnown(stored), key.id, now);
     },
 
     recheck(caller) {
-      const stored = caller.key && keys.byId(caller.key.id);
+      const stored = caller.key && keys.findById(caller.key.id);
       const known = stored && byRow.get(stored);
       if (stored === undefined || known?.caller !== caller) return undefined; // a changed row has a new `Caller` object
       const now = clock.now();
-      return now < (stored.expires_at ?? Number.POSITIVE_INFINITY) ? accepted(known, stored.id, now) : undefined;
+      return now < (stored.expires_at ?? Number.POSITIVE_INFINITY) ? acceptUse(known, stored.id, now) : undefined;
     },
 
     isUnchanged(caller) {
       if (caller.key === undefined) return true;
-      const stored = keys.byId(caller.key.id);
+      const stored = keys.findById(caller.key.id);
       // A key whose profile has changed is still the same key. One whose secret has changed is not, even with the same id.
       const isSame = stored !== undefined && stored.digest === digests.get(caller);
       return isSame && clock.now() < (stored.expires_at ?? Number.POSITIVE_INFINITY);

@@ -39,7 +39,7 @@ interface Issuer {
 }
 
 /** Known keys of the issuer when a token was verified. */
-interface Signers {
+interface SigningKeys {
   readonly issuer: IssuerKeys;
   readonly keys: KnownKeys["keys"];
 }
@@ -54,7 +54,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
     byUrl.set(it.url, { options: it, keys });
   }
-  const signers = new WeakMap<VerifiedToken, Signers>();
+  const signers = new WeakMap<VerifiedToken, SigningKeys>();
 
   async function judge(text: string, signal: AbortSignal): Promise<TokenVerdict> {
     const token = readToken(text);
@@ -94,30 +94,30 @@ function refused(fault: TokenFault, issuer: string | undefined): TokenVerdict {
   return { kind: "refused", fault, issuer };
 }
 
-type Signature =
+type SignatureVerdict =
   | { readonly kind: "signed"; readonly keys: KnownKeys["keys"] }
   | { readonly kind: "refused"; readonly fault: TokenFault };
 
 /** Verifies the signature. A success returns `keys`: the issuer's keys, one of which signed the token. */
-async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<Signature> {
+async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<SignatureVerdict> {
   const known = await issuer.current(signal);
   if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };
   const judgement = await tryKeys(token, known);
   if (judgement.kind === "signed") return judgement;
   // A signature that the named key did not make stays invalid. If no key is named, the right one may be missing.
   const mayBeMissing = judgement.fault === "unknown_key" || token.kid === undefined;
-  if (!mayBeMissing || known.isNew) return judgement;
-  const newer = await issuer.newerThan(known, signal);
+  if (!mayBeMissing || known.wereFetchedNow) return judgement;
+  const newer = await issuer.fetchNewer(known, signal);
   if (newer !== undefined) return await tryKeys(token, newer);
   return issuer.isUnreachable() ? { kind: "refused", fault: "keys_unavailable" } : judgement;
 }
 
-async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<Signature> {
-  const fitting = keys.filter((key) => isCandidate(key, token)).slice(0, MAX_TRIED_KEYS);
-  for (const key of fitting) {
+async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<SignatureVerdict> {
+  const candidates = keys.filter((key) => isCandidate(key, token)).slice(0, MAX_TRIED_KEYS);
+  for (const key of candidates) {
     if (await key.verifies(token.text, token.algorithm)) return { kind: "signed", keys };
   }
-  return { kind: "refused", fault: fitting.length === 0 ? "unknown_key" : "signature" };
+  return { kind: "refused", fault: candidates.length === 0 ? "unknown_key" : "signature" };
 }
 
 function isCandidate(key: PublicKey, { kid, algorithm }: TokenText): boolean {

@@ -16,31 +16,31 @@ const UNRECORDED: Readonly<Record<string, string>> = {
  */
 export function rulesStep<At extends Hop>(policy: AccessPolicy, hop: At, variables: Partial<HopVariables[At]>): Step {
   if (policy.count[hop] === 0) return { kind: "passed" };
-  let asked: Decision | undefined;
+  let currentRule: Decision | undefined;
   let unrecorded: { readonly rule: Decision | undefined; readonly what: string } | undefined;
-  const watched = { ...variables };
+  const watchedVariables = { ...variables };
   for (const [name, what] of Object.entries(UNRECORDED)) {
-    if (name in watched) continue;
-    Object.defineProperty(watched, name, {
+    if (name in watchedVariables) continue;
+    Object.defineProperty(watchedVariables, name, {
       enumerable: true,
       get() {
-        unrecorded ??= { rule: asked, what };
+        unrecorded ??= { rule: currentRule, what };
         return undefined;
       },
     });
   }
-  const verdict = policy.decide(hop, watched as HopVariables[At], (rule) => {
-    asked = rule;
+  const verdict = policy.decide(hop, watchedVariables as HopVariables[At], (rule) => {
+    currentRule = rule;
   });
   if (unrecorded !== undefined) {
     const { rule, what } = unrecorded;
     const name = rule === undefined ? "" : ` \`${ruleName(rule)}\``;
     return { kind: "unknown", reason: `rule${name} reads ${what}`, decidedBy: ["access_rules", "profiles"] };
   }
-  return stepOf(verdict);
+  return verdictStep(verdict);
 }
 
-function stepOf(verdict: Verdict): Step {
+function verdictStep(verdict: Verdict): Step {
   if (verdict.kind === "allow") return { kind: "passed" };
   return { kind: "refused", code: verdict.code, by: `rule ${ruleName(verdict.by)}` } satisfies Refusal;
 }

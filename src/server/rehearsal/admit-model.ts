@@ -7,14 +7,14 @@ import { causeOf, type EffectiveProfile, guardRoute, type Target } from "../data
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { rulesStep } from "./access-stage.ts";
-import { type Before, channelStep } from "./channels.ts";
+import { channelStep, type EarlierRoute } from "./channels.ts";
 
-interface Judging {
+interface AdmissionContext {
   readonly snapshot: Snapshot;
   readonly effective: EffectiveProfile;
   readonly request: RecordedRequest;
   readonly resolve: Resolve;
-  readonly before: Before | undefined;
+  readonly before: EarlierRoute | undefined;
 }
 
 type Outcome =
@@ -28,66 +28,66 @@ const NO_BODY = Buffer.alloc(0);
 const SOME_BODY = Buffer.from("{}");
 
 /** Decides admission like `admit` of the data plane: the routed provider, or the one that replaces it. */
-export function admitModel(judging: Judging): Admission {
-  const { request, snapshot, resolve } = judging;
-  const ended = (step: Step): Admission => ({ step, to: "" });
+export function admitModel(context: AdmissionContext): Admission {
+  const { request, snapshot, resolve } = context;
+  const stopAt = (step: Step): Admission => ({ step, to: "" });
   const route = routeOfKey(request.route);
   if (route === undefined || request.dialect === "") {
-    return ended(resolve("routing", NOT_ROUTED));
+    return stopAt(resolve("routing", ENDED_BEFORE_ROUTING));
   }
   const isBatch = route.model === "batch";
-  const routed = isBatch ? undefined : routedTo(request, snapshot);
-  const routing = resolve("routing", isBatch ? ofBatch : routed === undefined ? notRouted : PASSED);
-  if (routing.kind !== "passed") return ended(routing);
+  const routed = isBatch ? undefined : routedProvider(request, snapshot);
+  const routing = resolve("routing", isBatch ? BATCH_MODELS_UNKNOWN : routed === undefined ? MODEL_NOT_FOUND : PASSED);
+  if (routing.kind !== "passed") return stopAt(routing);
   const addressed = routed ?? snapshot.byName.get(request.routed);
-  if (addressed === undefined) return ended({ kind: "unknown", reason: "its provider no longer exists" });
-  const target = targetOf(request, route, addressed);
+  if (addressed === undefined) return stopAt({ kind: "unknown", reason: "its provider no longer exists" });
+  const target = recordedTarget(request, route, addressed);
   const names = addressed.failover?.to ?? [];
   const candidates = [addressed, ...names.flatMap((name) => snapshot.byName.get(name) ?? [])];
-  let first: Step | undefined;
+  let routedStep: Step | undefined;
   for (const provider of candidates) {
-    const outcome = judgeProvider(provider, target, judging);
+    const outcome = judgeProvider(provider, target, context);
     if (outcome.kind === "admitted") return { step: PASSED, to: provider.name };
     if (provider === addressed) {
-      if (outcome.kind === "ended") return ended(outcome.step);
-      const guarded = guardStep(target, judging);
-      if (guarded.kind !== "passed") return ended(guarded);
-      first = outcome.step;
-    } else if (outcome.step.kind === "unknown") return ended(outcome.step);
+      if (outcome.kind === "ended") return stopAt(outcome.step);
+      const guarded = guardStep(target, context);
+      if (guarded.kind !== "passed") return stopAt(guarded);
+      routedStep = outcome.step;
+    } else if (outcome.step.kind === "unknown") return stopAt(outcome.step);
   }
-  return ended(first ?? notRouted);
+  return stopAt(routedStep ?? MODEL_NOT_FOUND);
 }
 
 /** Returns the names of the providers that are admitted, in order; `undefined` if one of them is unknown. */
-export function admittedNames(judging: Judging): readonly string[] | undefined {
-  const { request, snapshot } = judging;
+export function admittedNames(context: AdmissionContext): readonly string[] | undefined {
+  const { request, snapshot } = context;
   const route = routeOfKey(request.route);
-  const addressed = route === undefined || route.model === "batch" ? undefined : routedTo(request, snapshot);
+  const addressed = route === undefined || route.model === "batch" ? undefined : routedProvider(request, snapshot);
   if (route === undefined || addressed === undefined) return undefined;
-  const target = targetOf(request, route, addressed);
+  const target = recordedTarget(request, route, addressed);
   const names = addressed.failover?.to ?? [];
   const admitted: string[] = [];
   for (const provider of [addressed, ...names.flatMap((name) => snapshot.byName.get(name) ?? [])]) {
-    const outcome = judgeRules(provider, target, judging);
+    const outcome = judgeRules(provider, target, context);
     if (outcome.kind === "unknown") return undefined;
     if (outcome.kind === "passed") admitted.push(provider.name);
   }
   return admitted;
 }
 
-const NOT_ROUTED: Step = { kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] };
-const ofBatch: Step = {
+const ENDED_BEFORE_ROUTING: Step = { kind: "unknown", reason: "it ended before it was routed", decidedBy: [""] };
+const BATCH_MODELS_UNKNOWN: Step = {
   kind: "unknown",
   reason: "the models of its batch are not recorded",
   decidedBy: ["providers", "default_provider"],
 };
-const notRouted: Step = { kind: "refused", code: "model_not_found", by: "" };
+const MODEL_NOT_FOUND: Step = { kind: "refused", code: "model_not_found", by: "" };
 
-const routedTo = ({ facts, model }: RecordedRequest, snapshot: Snapshot): Provider | undefined =>
+const routedProvider = ({ facts, model }: RecordedRequest, snapshot: Snapshot): Provider | undefined =>
   ((facts & FACT.namesModel) === 0 ? snapshot.modelless : snapshot.route(model))?.provider;
 
 /** Returns the fields of a target that route rules read. */
-function targetOf(request: RecordedRequest, route: Target["route"], provider: Provider): Target {
+function recordedTarget(request: RecordedRequest, route: Target["route"], provider: Provider): Target {
   const { facts, model } = request;
   const plain = (facts & FACT.hasBody) === 0 ? NO_BODY : SOME_BODY;
   return {
@@ -113,8 +113,8 @@ function targetOf(request: RecordedRequest, route: Target["route"], provider: Pr
   };
 }
 
-function judgeProvider(provider: Provider, target: Target, judging: Judging): Outcome {
-  const { request, effective, resolve, before } = judging;
+function judgeProvider(provider: Provider, target: Target, context: AdmissionContext): Outcome {
+  const { request, effective, resolve, before } = context;
   if ((request.facts & FACT.metSuspension) !== 0) {
     return { kind: "ended", step: resolve("rules", SUSPENDED) };
   }
@@ -122,14 +122,14 @@ function judgeProvider(provider: Provider, target: Target, judging: Judging): Ou
   if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
     return { kind: "passed_over", step: { kind: "refused", code: "no_pool_subset", by: profileOf(effective) } };
   }
-  const ruled = judgeRules(provider, target, judging);
+  const ruled = judgeRules(provider, target, context);
   if (ruled.kind !== "passed") return { kind: "ended", step: ruled };
   if (provider === target.provider) {
-    const guarded = guardStep(target, judging);
+    const guarded = guardStep(target, context);
     if (guarded.kind !== "passed") return { kind: "ended", step: guarded };
   }
-  const { model: asked } = target;
-  const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const { model: requestedModel } = target;
+  const model = requestedModel === undefined ? undefined : (provider.aliases.get(requestedModel) ?? requestedModel);
   const carried = { request, route: target.route, dialect: target.dialect, model, profile: effective.profile };
   const step = resolve("channel", channelStep(provider, carried, before));
   return step.kind === "passed" ? { kind: "admitted", provider } : { kind: "ended", step };
@@ -143,36 +143,36 @@ const SUSPENDED: Step = {
 
 function judgeRules(
   provider: Provider,
-  { route, model: asked }: Target,
-  { effective, request, resolve }: Judging,
+  { route, model: requestedModel }: Target,
+  { effective, request, resolve }: AdmissionContext,
 ): Step {
   const { profile, variables } = effective;
-  const model = asked === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const model = requestedModel === undefined ? undefined : (provider.aliases.get(requestedModel) ?? requestedModel);
   const step = rulesStep(
     profile.policy,
     "llm",
-    llmVariables(variables, { model: asked ?? "", upstreamModel: model ?? "", provider, route: route.name }),
+    llmVariables(variables, { model: requestedModel ?? "", upstreamModel: model ?? "", provider, route: route.name }),
   );
   if (step.kind !== "passed" || !profile.policy.readsModel) return resolve("rules", step);
-  return (request.facts & FACT.mayNameOthers) === 0 ? step : resolve("rules", NAMES_OTHERS);
+  return (request.facts & FACT.mayNameOthers) === 0 ? step : resolve("rules", MAY_NAME_MODELS);
 }
 
-const NAMES_OTHERS: Step = {
+const MAY_NAME_MODELS: Step = {
   kind: "unknown",
   reason: "it may name further models",
   decidedBy: ["access_rules", "profiles", "providers", "default_provider"],
 };
-const MAY_BE_BATCH: Step = { ...NAMES_OTHERS, reason: "it may be a batch" };
+const MAY_BE_BATCH: Step = { ...MAY_NAME_MODELS, reason: "it may be a batch" };
 
 /** Checks routes that may name further models, and the model list. */
-function guardStep(target: Target, { effective, request, snapshot, resolve }: Judging): Step {
+function guardStep(target: Target, { effective, request, snapshot, resolve }: AdmissionContext): Step {
   const { facts } = request;
   const { isRestricted, profile } = effective;
   const isInspected = snapshot.guardrails.of(profile.name) !== undefined;
   if ((facts & FACT.isBatch) !== 0 && (isRestricted || isInspected)) return resolve("rules", MAY_BE_BATCH);
-  if ((facts & FACT.mayNameOthers) !== 0 && isRestricted) return resolve("rules", NAMES_OTHERS);
+  if ((facts & FACT.mayNameOthers) !== 0 && isRestricted) return resolve("rules", MAY_NAME_MODELS);
   const limitsFallbacks = profile.allows !== undefined || profile.policy.readsModel;
-  if ((facts & FACT.hasFallbacks) !== 0 && limitsFallbacks) return resolve("rules", NAMES_OTHERS);
+  if ((facts & FACT.hasFallbacks) !== 0 && limitsFallbacks) return resolve("rules", MAY_NAME_MODELS);
   try {
     guardRoute(target, [], { effective, isInspected });
     return PASSED;

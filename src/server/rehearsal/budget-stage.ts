@@ -16,21 +16,21 @@ import {
   type Step,
 } from "../core/rehearsal/index.ts";
 import { canonicalText } from "./canonical-text.ts";
-import type { BucketNow, Side } from "./types.ts";
+import type { ConfigurationSide, CurrentBucket } from "./types.ts";
 
 const PASSED = { kind: "passed" } as const;
 
 export interface BudgetSides {
-  readonly inForce: Side;
-  readonly proposed: Side;
+  readonly inForce: ConfigurationSide;
+  readonly proposed: ConfigurationSide;
   /** Requests in the order of their time. */
   readonly requests: readonly RecordedRequest[];
   /** Time since which all requests of all nodes are included. */
   readonly since: number;
-  readonly buckets: readonly BucketNow[];
+  readonly buckets: readonly CurrentBucket[];
   /** Time at which `buckets` were read, in milliseconds since 1970. */
   readonly now: number;
-  readonly callerOf: (side: Side, request: RecordedRequest) => Caller | undefined;
+  readonly callerOf: (side: ConfigurationSide, request: RecordedRequest) => Caller | undefined;
   readonly isUntouched: (request: RecordedRequest, parts: readonly string[]) => boolean;
 }
 
@@ -38,17 +38,17 @@ type BudgetStage = (request: RecordedRequest, admission: Admission, guarding: ()
 
 export function budgetStage(sides: BudgetSides): BudgetStage {
   const { inForce, proposed, isUntouched } = sides;
-  const replay = new BudgetReplay(usedBefore(sides));
+  const replay = new BudgetReplay(createUsageBefore(sides));
   return (request, admission, guarding, resolve) => {
     const spent = spendingOf(sides, proposed, request);
     if (spent === undefined) return PASSED;
     const { rule, terms } = spent;
     const before = spendingOf(sides, inForce, request);
     const isPricedAlike = before !== undefined && priceOf(inForce, before.rule) === priceOf(proposed, rule);
-    const replayed = replayedOf(request, {
+    const replayed = toReplayed(request, {
       isPricedAlike,
       isElsewhere: admission.to !== request.to,
-      flat: spent.flat ?? rule.constantCost,
+      fixedCost: spent.fixedCost ?? rule.constantCost,
     });
     if (admission.step.kind === "refused") {
       replay.skip(terms, replayed);
@@ -74,13 +74,13 @@ export function budgetStage(sides: BudgetSides): BudgetStage {
       replay.skip(terms, replayed);
       return step;
     }
-    const fits = replay.fits(terms, replayed);
-    if (fits === "exhausted") {
+    const outcome = replay.fits(terms, replayed);
+    if (outcome === "exhausted") {
       replay.skip(terms, replayed);
       return { kind: "refused", code: "budget_exhausted", by: `budget ${rule.name}` };
     }
-    charge(fits === "fits");
-    return fits === "fits" ? PASSED : fits;
+    charge(outcome === "fits");
+    return outcome === "fits" ? PASSED : outcome;
   };
 }
 
@@ -92,48 +92,59 @@ interface Spending {
   readonly rule: BudgetRule;
   readonly terms: BudgetTerms;
   /** Cost units of a call whose cost is configured; `undefined` if its usage decides. */
-  readonly flat: number | undefined;
+  readonly fixedCost: number | undefined;
 }
 
 /** Returns what the request spends; `undefined` if it spends nothing. */
-function spendingOf({ callerOf }: BudgetSides, side: Side, request: RecordedRequest): Spending | undefined {
+function spendingOf(
+  { callerOf }: BudgetSides,
+  side: ConfigurationSide,
+  request: RecordedRequest,
+): Spending | undefined {
   const { snapshot } = side;
   const caller = callerOf(side, request);
   const rule = caller && snapshot.governance.profile(caller.profile)?.budget;
   if (caller === undefined || rule === undefined) return undefined;
   const { traffic, facts, to } = request;
-  let flat: number | undefined;
+  let fixedCost: number | undefined;
   if (traffic === "mcp" || traffic === "a2a") {
-    flat = snapshot.fronted.all.find(({ kind, name }) => kind === traffic && name === to)?.costPerCall ?? 0;
-    if (flat === 0 || (facts & FACT.isNotification) !== 0) return undefined;
+    fixedCost = snapshot.fronted.all.find(({ kind, name }) => kind === traffic && name === to)?.costPerCall ?? 0;
+    if (fixedCost === 0 || (facts & FACT.isNotification) !== 0) return undefined;
   } else if (traffic === "none" || routeOfKey(request.route)?.usage === "none") return undefined;
   const { name: budget, isShared, limit, windowMs } = rule;
   const bucket = bucketName(budget, isShared, caller.principal);
-  return { rule, terms: { budget, bucket, limit, windowMs }, flat };
+  return { rule, terms: { budget, bucket, limit, windowMs }, fixedCost };
 }
 
 const isSameBudget = (one: BudgetTerms, other: BudgetTerms): boolean =>
   one.bucket === other.bucket && one.limit === other.limit && one.windowMs === other.windowMs;
 
-const priceOf = ({ document }: Side, { name }: BudgetRule): string =>
+const priceOf = ({ document }: ConfigurationSide, { name }: BudgetRule): string =>
   canonicalText(document.budgets?.find((budget) => budget.name === name)?.cost ?? null);
 
 interface Pricing {
   readonly isPricedAlike: boolean;
   /** True if the request would go to another provider, where it may use a different number of tokens. */
   readonly isElsewhere: boolean;
-  readonly flat: number | undefined;
+  readonly fixedCost: number | undefined;
 }
 
-function replayedOf(request: RecordedRequest, { isPricedAlike, isElsewhere, flat }: Pricing): ReplayedRequest {
+function toReplayed(request: RecordedRequest, { isPricedAlike, isElsewhere, fixedCost }: Pricing): ReplayedRequest {
   const { at, totalMs, units, least, most, facts } = request;
   const isCharged = (facts & FACT.isCharged) !== 0;
   const charged = isCharged ? units : 0;
-  if (flat !== undefined) {
+  if (fixedCost !== undefined) {
     // Whether a request is charged depends on its upstream's answer, which a recorded charge shows.
     const wasCharged = endOf(request).kind === "forwarded" && isCharged;
-    const known = wasCharged ? (units > 0 ? flat : 0) : undefined;
-    return { at, totalMs, units: isElsewhere && known === 0 ? undefined : known, least: flat, most: flat, charged };
+    const known = wasCharged ? (units > 0 ? fixedCost : 0) : undefined;
+    return {
+      at,
+      totalMs,
+      units: isElsewhere && known === 0 ? undefined : known,
+      least: fixedCost,
+      most: fixedCost,
+      charged,
+    };
   }
   const isKnown = isCharged && isPricedAlike;
   return {
@@ -153,10 +164,10 @@ const LEDGER_LAG_MS = 2_000;
  * Returns the usage of a bucket that is not in the records: zero if records begin before the window, else the ledger's usage
  * minus the recorded charges.
  */
-function usedBefore(sides: BudgetSides) {
+function createUsageBefore(sides: BudgetSides) {
   const { inForce, requests, since, now, buckets } = sides;
   let charged: Map<string, { units: number; late: number }> | undefined;
-  const sums = (): Map<string, { units: number; late: number }> => {
+  const recordedCharges = (): Map<string, { units: number; late: number }> => {
     if (charged !== undefined) return charged;
     charged = new Map();
     for (const request of requests) {
@@ -177,7 +188,10 @@ function usedBefore(sides: BudgetSides) {
       (it) => it.bucket === terms.bucket && it.windowMs === terms.windowMs && it.windowStart === windowStart,
     );
     if (running === undefined) return { least: 0, most: Number.POSITIVE_INFINITY };
-    const { units, late } = sums().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? { units: 0, late: 0 };
+    const { units, late } = recordedCharges().get(keyOf(terms.bucket, terms.windowMs, windowStart)) ?? {
+      units: 0,
+      late: 0,
+    };
     return { least: Math.max(0, running.used - units), most: Math.max(0, running.used - units + late) };
   };
 }

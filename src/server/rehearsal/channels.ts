@@ -8,7 +8,7 @@ import { servedBy } from "../dataplane/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 
-interface Carried {
+interface ChannelDemand {
   readonly request: RecordedRequest;
   readonly route: Route;
   readonly dialect: "compat" | "messages";
@@ -23,47 +23,49 @@ const PASSED = { kind: "passed" } as const;
  * Judges the channels of a provider. `before` is the provider that carried the request, in the configuration that decided it;
  * `undefined` if not known.
  */
-export function channelStep(provider: Provider, carried: Carried, before: Before | undefined): Step {
-  const { request, route, profile } = carried;
-  const serving = channelsFor(provider, carried);
+export function channelStep(provider: Provider, demand: ChannelDemand, before: EarlierRoute | undefined): Step {
+  const { request, route, profile } = demand;
+  const serving = channelsFor(provider, demand);
   if (serving.length === 0) return { kind: "refused", code: "fidelity_loss", by: "" };
   const usesThread = (request.facts & FACT.usesThread) !== 0;
   if (route.form === undefined && !usesThread) return PASSED;
   if (!usesThread && profile.requireCaps.length === 0 && serving.some(losesNothing)) return PASSED;
-  const isSame = before !== undefined && before.name === provider.name && sameCapabilities(before.profile, profile);
+  const isSame =
+    before !== undefined && before.name === provider.name && requiresSameCapabilities(before.profile, profile);
   if (isSame) {
     const decidedBy = [`providers/${provider.name}`, "on_fidelity_loss", "catalog_overlays"];
-    return { kind: "unknown", reason: unknownAt(provider), decidedBy };
+    return { kind: "unknown", reason: unrecordedUsageText(provider), decidedBy };
   }
   if (
     before !== undefined &&
     before.provider !== undefined &&
-    isPlain(request) &&
-    carriesPlain(serving, before, carried)
+    wasSentUnchanged(request) &&
+    carriesUnchanged(serving, before, demand)
   )
     return PASSED;
-  return { kind: "unknown", reason: unknownAt(provider) };
+  return { kind: "unknown", reason: unrecordedUsageText(provider) };
 }
 
-export interface Before {
+export interface EarlierRoute {
   readonly name: string;
   readonly profile: Profile | undefined;
   /** Provider in the configuration in force, if it decided the request. */
   readonly provider: Provider | undefined;
 }
 
-const unknownAt = ({ name }: Provider): string => `its usage of a model at provider \`${name}\` is not recorded`;
+const unrecordedUsageText = ({ name }: Provider): string =>
+  `its usage of a model at provider \`${name}\` is not recorded`;
 
-const sameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
+const requiresSameCapabilities = (before: Profile | undefined, now: Profile): boolean =>
   before !== undefined &&
   before.requireCaps.join("\n") === now.requireCaps.join("\n") &&
   (before.budget === undefined) === (now.budget === undefined);
 
 /** Returns true if the request was sent as the client wrote it and lost no capability. */
-const isPlain = ({ facts }: RecordedRequest): boolean =>
+const wasSentUnchanged = ({ facts }: RecordedRequest): boolean =>
   (facts & FACT.isAdmitted) !== 0 && (facts & (FACT.losesSomething | FACT.isTranslated | FACT.usesThread)) === 0;
 
-interface Serving {
+interface ServingChannel {
   readonly channel: UpstreamChannel;
   readonly isAsItIs: boolean;
 }
@@ -71,10 +73,10 @@ interface Serving {
 /**
  * Returns true if the channel can refuse nothing: it claims all that its dialect can express, and is sent what the client wrote.
  */
-const losesNothing = ({ channel, isAsItIs }: Serving): boolean => isAsItIs && channel.caps === undefined;
+const losesNothing = ({ channel, isAsItIs }: ServingChannel): boolean => isAsItIs && channel.caps === undefined;
 
 /** Returns the channels that serve the route and claim what the profile requires. */
-function channelsFor(provider: Provider, { route, dialect, model, profile }: Carried): readonly Serving[] {
+function channelsFor(provider: Provider, { route, dialect, model, profile }: ChannelDemand): readonly ServingChannel[] {
   const { requireCaps } = profile;
   return provider.channels.flatMap((listed) => {
     const served = servedBy(listed, { route, dialect }, model);
@@ -90,15 +92,20 @@ function channelsFor(provider: Provider, { route, dialect, model, profile }: Car
  * Returns true if a channel takes the request unchanged and claims all that the earlier channel claimed, so that nothing is
  * lost.
  */
-function carriesPlain(serving: readonly Serving[], { provider, profile }: Before, carried: Carried): boolean {
+function carriesUnchanged(
+  serving: readonly ServingChannel[],
+  { provider, profile }: EarlierRoute,
+  demand: ChannelDemand,
+): boolean {
   if (provider === undefined || profile === undefined) return false;
-  const asked = carried.request.model;
-  const model = carried.model === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
-  const carrying = channelsFor(provider, { ...carried, model, profile }).filter(({ isAsItIs }) => isAsItIs);
+  const asked = demand.request.model;
+  const model = demand.model === undefined ? undefined : (provider.aliases.get(asked) ?? asked);
+  const earlierChannels = channelsFor(provider, { ...demand, model, profile }).filter(({ isAsItIs }) => isAsItIs);
   return serving.some(
-    ({ channel, isAsItIs }) => isAsItIs && carrying.length > 0 && carrying.every((it) => covers(channel, it.channel)),
+    ({ channel, isAsItIs }) =>
+      isAsItIs && earlierChannels.length > 0 && earlierChannels.every((it) => claimsAllOf(channel, it.channel)),
   );
 }
 
-const covers = ({ caps }: UpstreamChannel, { caps: needed }: UpstreamChannel): boolean =>
+const claimsAllOf = ({ caps }: UpstreamChannel, { caps: needed }: UpstreamChannel): boolean =>
   caps === undefined || (needed !== undefined && [...needed].every((name) => caps.has(name)));

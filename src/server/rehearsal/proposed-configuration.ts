@@ -16,85 +16,88 @@ import { type EffectiveProfile, effectiveProfileOf } from "../dataplane/index.ts
 import { rulesStep } from "./access-stage.ts";
 import { admitModel, admittedNames } from "./admit-model.ts";
 import { type BudgetSides, budgetStage } from "./budget-stage.ts";
-import type { Before } from "./channels.ts";
-import { differingParts } from "./differing.ts";
+import type { EarlierRoute } from "./channels.ts";
+import { compareDocuments } from "./differing.ts";
 import { guardrailStage } from "./guardrail-stage.ts";
-import { recognizer } from "./recorded-callers.ts";
-import type { KeyNow, Side } from "./types.ts";
+import { createRecognizer } from "./recorded-callers.ts";
+import type { ConfigurationSide, CurrentKey } from "./types.ts";
 
 export interface ProposalInput extends Pick<BudgetSides, "requests" | "since" | "buckets" | "now"> {
-  readonly inForce: Side;
-  readonly proposed: Side;
+  readonly inForce: ConfigurationSide;
+  readonly proposed: ConfigurationSide;
   /** Keys by id. */
-  readonly keys: ReadonlyMap<string, KeyNow>;
+  readonly keys: ReadonlyMap<string, CurrentKey>;
 }
 
 interface OpenProposal extends Proposal {
   /** Returns the caller's display name. */
-  readonly shownCaller: (request: RecordedRequest) => string;
+  readonly callerName: (request: RecordedRequest) => string;
 }
 
 const PASSED = { kind: "passed" } as const;
 
 export function openProposal(input: ProposalInput): OpenProposal {
   const { inForce, proposed, keys } = input;
-  const differing = differingParts(inForce, proposed);
-  const [then, now] = [recognizer(inForce, keys), recognizer(proposed, keys)];
-  const callerOf = (side: Side, request: RecordedRequest): Caller | undefined =>
-    (side === inForce ? then : now)(request).caller;
+  const difference = compareDocuments(inForce, proposed);
+  const [recognizeThen, recognizeNow] = [createRecognizer(inForce, keys), createRecognizer(proposed, keys)];
+  const callerOf = (side: ConfigurationSide, request: RecordedRequest): Caller | undefined =>
+    (side === inForce ? recognizeThen : recognizeNow)(request).caller;
   const isUntouched = ({ configuration }: RecordedRequest, parts: readonly string[]): boolean =>
-    configuration === inForce.snapshot.digest && !parts.some(differing.differs);
+    configuration === inForce.snapshot.digest && !parts.some(difference.isChanged);
   const guardrails = guardrailStage({ inForce, proposed, isUntouched });
   const budget = budgetStage({ ...input, callerOf, isUntouched });
 
   const admit = (request: RecordedRequest, resolve: Resolve): Admission => {
-    const ended = (step: Step): Admission => ({ step, to: "" });
-    const { caller, step } = now(request);
+    const stopAt = (step: Step): Admission => ({ step, to: "" });
+    const { caller, step } = recognizeNow(request);
     const recognized = resolve("caller", step);
-    if (recognized.kind !== "passed") return ended(recognized);
-    if (caller === undefined) return ended({ kind: "unknown", reason: "its caller was not recognized" });
-    const found = effectiveProfileIn(caller, proposed);
-    if ("kind" in found) return ended(found);
+    if (recognized.kind !== "passed") return stopAt(recognized);
+    if (caller === undefined) return stopAt({ kind: "unknown", reason: "its caller was not recognized" });
+    const effective = effectiveProfileIn(caller, proposed);
+    if ("kind" in effective) return stopAt(effective);
     const body = resolve("body", bodyStep(request, proposed));
-    if (body.kind !== "passed") return ended(body);
-    if ((request.facts & FACT.isCut) !== 0) return ended(taken(request, "a name in it was too long to record"));
+    if (body.kind !== "passed") return stopAt(body);
+    if ((request.facts & FACT.isCut) !== 0) return stopAt(recordedStep(request, "a name in it was too long to record"));
     switch (request.traffic) {
       case "llm":
-        return admitOver(request, found, resolve);
+        return admitModelRequest(request, effective, resolve);
       case "mcp":
       case "a2a":
-        return admitCall(request, found, proposed, resolve);
+        return admitCall(request, effective, proposed, resolve);
       case "websocket":
-        return { step: taken(request, "it is a WebSocket session"), to: request.to };
+        return { step: recordedStep(request, "it is a WebSocket session"), to: request.to };
       default:
-        return ended(taken(request, "it ended before it was routed"));
+        return stopAt(recordedStep(request, "it ended before it was routed"));
     }
   };
 
   /** Takes over the recorded decision if no difference between the documents affects it; otherwise the result is unknown. */
-  const taken = (request: RecordedRequest, reason: string): Step => {
+  const recordedStep = (request: RecordedRequest, reason: string): Step => {
     const end = endOf(request);
     if (!isUntouched(request, [""]) || end.kind === "other") return { kind: "unknown", reason };
     return end.kind === "forwarded" ? PASSED : end;
   };
 
-  const admitOver = (request: RecordedRequest, effective: EffectiveProfile, resolve: Resolve): Admission => {
-    const judging = { request, effective, resolve, snapshot: proposed.snapshot, before: beforeOf(request) };
+  const admitModelRequest = (request: RecordedRequest, effective: EffectiveProfile, resolve: Resolve): Admission => {
+    const judging = { request, effective, resolve, snapshot: proposed.snapshot, before: earlierRouteOf(request) };
     const admission = admitModel(judging);
     const { provider, to } = request;
     // The rest is for requests whose first provider failed and that another one served.
     if (admission.step.kind !== "passed" || provider === "" || provider === to) return admission;
-    const earlier = then(request).caller;
+    const earlier = recognizeThen(request).caller;
     const effectiveThen = earlier && effectiveProfileIn(earlier, inForce);
-    if (effectiveThen === undefined || "kind" in effectiveThen) return { step: MOVED, to: admission.to };
+    if (effectiveThen === undefined || "kind" in effectiveThen)
+      return { step: SERVED_AFTER_FAILOVER, to: admission.to };
     const before = { ...judging, effective: effectiveThen, snapshot: inForce.snapshot };
     const isAlike = admittedNames(before)?.join("\n") === admittedNames(judging)?.join("\n");
-    return isAlike && isUntouched(request, ["providers"]) ? admission : { step: MOVED, to: admission.to };
+    return isAlike && isUntouched(request, ["providers"])
+      ? admission
+      : { step: SERVED_AFTER_FAILOVER, to: admission.to };
   };
 
-  const beforeOf = (request: RecordedRequest): Before | undefined => {
+  const earlierRouteOf = (request: RecordedRequest): EarlierRoute | undefined => {
     if (request.configuration !== inForce.snapshot.digest) return undefined;
-    const caller = then(request).caller;
+    const caller = recognizeThen(request).caller;
     const end = endOf(request);
     const name = request.to === "" && end.kind === "refused" && end.stage === "channel" ? request.routed : request.to;
     return {
@@ -105,9 +108,9 @@ export function openProposal(input: ProposalInput): OpenProposal {
   };
 
   const guardingOf = (request: RecordedRequest, resolve: Resolve): Guarding => {
-    const { caller } = now(request);
+    const { caller } = recognizeNow(request);
     const effective = caller && effectiveProfileIn(caller, proposed);
-    return effective === undefined || "kind" in effective ? LET : guardrails(request, effective, resolve);
+    return effective === undefined || "kind" in effective ? NOT_GUARDED : guardrails(request, effective, resolve);
   };
 
   return {
@@ -115,17 +118,17 @@ export function openProposal(input: ProposalInput): OpenProposal {
     admit,
     budget: (request, admission, resolve) => budget(request, admission, () => guardingOf(request, resolve), resolve),
     guardrails: guardingOf,
-    shownCaller: (request) => now(request).shown,
+    callerName: (request) => recognizeNow(request).displayName,
   };
 }
 
 /** Result for a request that was refused before guardrails. */
-const LET: Guarding = { step: PASSED, acted: "" };
+const NOT_GUARDED: Guarding = { step: PASSED, acted: "" };
 
-const MOVED: Step = { kind: "unknown", reason: "it was served after a failover" };
+const SERVED_AFTER_FAILOVER: Step = { kind: "unknown", reason: "it was served after a failover" };
 
 /** Returns the effective profile of the caller, or the refusal of one whose profile is not configured. */
-function effectiveProfileIn(caller: Caller, { snapshot }: Side): EffectiveProfile | Step {
+function effectiveProfileIn(caller: Caller, { snapshot }: ConfigurationSide): EffectiveProfile | Step {
   try {
     return effectiveProfileOf(caller, snapshot.governance);
   } catch (error) {
@@ -134,7 +137,7 @@ function effectiveProfileIn(caller: Caller, { snapshot }: Side): EffectiveProfil
   }
 }
 
-function bodyStep(request: RecordedRequest, { snapshot }: Side): Step {
+function bodyStep(request: RecordedRequest, { snapshot }: ConfigurationSide): Step {
   if (request.bodyBytes > snapshot.maxBodyBytes)
     return { kind: "refused", code: "body_too_large", by: "max_body_bytes" };
   const end = endOf(request);
@@ -145,7 +148,7 @@ function bodyStep(request: RecordedRequest, { snapshot }: Side): Step {
 function admitCall(
   request: RecordedRequest,
   { profile: { policy }, variables }: EffectiveProfile,
-  { snapshot }: Side,
+  { snapshot }: ConfigurationSide,
   resolve: Resolve,
 ): Admission {
   const { traffic, to, method, name, role } = request;

@@ -14,32 +14,32 @@ export interface RehearsalResult extends Counted {
   readonly left: number;
 }
 
-const SLICE = 500;
+const SLICE_REQUESTS = 500;
 
 /**
- * Rehearses in slices and yields between them. If the caller stops, the result covers what was judged so far. Calls `seen` with
+ * Rehearses in slices and yields between them. If the caller stops, the result covers what was judged so far. Calls `onJudged` with
  * each counted request.
  */
 export function* rehearse(
   { nodes, since, ...input }: RehearsalInput,
-  seen: (request: RecordedRequest, judged: Judged) => void = () => undefined,
+  onJudged: (request: RecordedRequest, judged: Judged) => void = () => undefined,
 ): Generator<RehearsalResult> {
   const all = nodes
     .flatMap(({ node, requests }) => requests.map((request) => ({ node, request })))
     .sort((one, other) => one.request.at - other.request.at);
   const requests = all.map(({ request }) => request);
-  const covered = Math.max(...nodes.map((it) => it.since));
-  const proposal = openProposal({ ...input, requests, since: covered });
+  const coveredSince = Math.max(...nodes.map((it) => it.since));
+  const proposal = openProposal({ ...input, requests, since: coveredSince });
   const tally = new Tally();
   const earlier = all.filter(({ request }) => request.at < since).length;
   const result = (left: number): RehearsalResult => ({ ...tally.counted(), left });
   for (const [at, { node, request }] of all.entries()) {
     const judged = judge(request, proposal);
     if (request.at >= since) {
-      tally.add(request, judged, proposal.shownCaller(request), node);
-      seen(request, judged);
+      tally.add(request, judged, proposal.callerName(request), node);
+      onJudged(request, judged);
     }
-    if ((at + 1) % SLICE === 0) yield result(all.length - Math.max(at + 1, earlier));
+    if ((at + 1) % SLICE_REQUESTS === 0) yield result(all.length - Math.max(at + 1, earlier));
   }
   yield result(0);
 }

@@ -3,7 +3,7 @@ import type { RecordedRequest } from "../core/rehearsal/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 
 /** Configuration that requests are judged by. */
-export interface Side {
+export interface ConfigurationSide {
   readonly snapshot: Snapshot;
   /** Document with references as written. */
   readonly document: Deployment;
@@ -12,14 +12,14 @@ export interface Side {
 }
 
 /** Key as the cluster stores it now. */
-export interface KeyNow {
+export interface CurrentKey {
   readonly name: string;
   readonly profile: string | null;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** Usage of a bucket of the configuration in force, in the current window. */
-export interface BucketNow {
+export interface CurrentBucket {
   readonly bucket: string;
   readonly windowMs: number;
   /** Start of the window, in milliseconds since 1970. */

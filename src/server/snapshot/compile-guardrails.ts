@@ -45,16 +45,16 @@ import {
   type EngineOptions,
   type GuardrailEngine,
   type GuardrailSnapshot,
-  type Held,
+  type OpenResources,
   type Prepare,
   UNGUARDED,
 } from "./compiled-guard.ts";
-import { type GuardedProfile, inForceOf } from "./in-force.ts";
+import { describeInForce, type GuardedProfile } from "./in-force.ts";
 import { rehearse } from "./rehearse-texts.ts";
 import { compileRestorer, restoreProblems } from "./restoring.ts";
 
-export function openEngine(given: EngineOptions): GuardrailEngine {
-  const { instruments, log, callModel, threads, isSpare = false, askSession } = given;
+export function openEngine(engineOptions: EngineOptions): GuardrailEngine {
+  const { instruments, log, callModel, threads, preparesDetectorsLazily = false, askSession } = engineOptions;
   const cache = createScanCache();
   const metrics = instruments && createEnsembleMetrics(instruments);
   const pool = createScanPool({
@@ -69,41 +69,41 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   const endpoints = createEndpoints(
     instruments && { metrics: (readings) => createEndpointMetrics(instruments, readings) },
   );
-  const issued = given.issued ?? createIssuedValues();
+  const issued = engineOptions.issued ?? createIssuedValues();
   const options = { pool, sessions, endpoints, cache, issued, ...(metrics !== undefined && { metrics }) };
-  const used = new WeakMap<GuardrailSnapshot, Held>();
+  const resourcesOf = new WeakMap<GuardrailSnapshot, OpenResources>();
   /** Current guardrails. */
-  let now: GuardrailSnapshot | undefined;
-  let reaching = new AbortController();
+  let current: GuardrailSnapshot | undefined;
+  let contacting = new AbortController();
   return {
     assemble: (guardrails, profiles, { models = NO_MODELS, providers = new Map() } = {}) =>
       assemble(guardrails, profiles, models, { ...options, callModel, providers }),
     compile(document, models = NO_MODELS, providers = new Map()) {
-      const { own, ...compiled } = compile(document, models, {
+      const { resources, ...compiled } = compile(document, models, {
         ...options,
-        callModel: callModel ?? NOBODY_TO_CALL,
+        callModel: callModel ?? UNAVAILABLE_MODEL,
         providers,
-        awaited: awaitedOf(document, models),
+        awaited: missingModelNames(document, models),
       });
-      used.set(compiled.guardrails, own);
+      resourcesOf.set(compiled.guardrails, resources);
       return compiled;
     },
     keep(guardrails) {
-      const { sessions: keys, origins, warmUps, reaches } = used.get(guardrails) ?? NOTHING_HELD;
+      const { sessions: keys, origins, warmUps, contactServers } = resourcesOf.get(guardrails) ?? NO_RESOURCES;
       sessions.keep(keys);
       endpoints.keep(origins);
-      now = guardrails;
-      reaching.abort();
-      reaching = new AbortController();
-      for (const reach of reaches) void reachedBy(reach, reaching.signal);
-      if (warmUps.length === 0 || isSpare) return;
+      current = guardrails;
+      contacting.abort();
+      contacting = new AbortController();
+      for (const contactServer of contactServers) void contactUntilAnswered(contactServer, contacting.signal);
+      if (warmUps.length === 0 || preparesDetectorsLazily) return;
       pool.warmUp();
-      runInSlices(eachOf(warmUps), () => now !== guardrails);
+      runInSlices(runAllSteps(warmUps), () => current !== guardrails);
     },
     askSession: answerWith(sessions),
     close() {
-      now = undefined;
-      reaching.abort();
+      current = undefined;
+      contacting.abort();
       pool.close();
       sessions.keep(NONE);
       endpoints.keep(NONE);
@@ -111,59 +111,62 @@ export function openEngine(given: EngineOptions): GuardrailEngine {
   };
 }
 
-const FIRST_AGAIN_MS = 1_000;
-const LAST_AGAIN_MS = 60_000;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 60_000;
 
 /** Retries a server until it has answered once, so that a server that starts late or slowly is known before requests need it. */
-async function reachedBy(reach: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-  for (let againMs = FIRST_AGAIN_MS; !signal.aborted; againMs = Math.min(LAST_AGAIN_MS, 2 * againMs)) {
+async function contactUntilAnswered(
+  contactServer: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let retryMs = FIRST_RETRY_MS; !signal.aborted; retryMs = Math.min(MAX_RETRY_MS, 2 * retryMs)) {
     try {
-      return await reach(signal);
+      return await contactServer(signal);
     } catch {
-      await sleep(againMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }
 
 /** Stub for commands that judge a document without serving. */
-const NOBODY_TO_CALL: CallModel = async () => {
+const UNAVAILABLE_MODEL: CallModel = async () => {
   throw new Error("models are only called by a running gateway");
 };
 
 const NO_MODELS: Views = new Map();
 const NONE: ReadonlySet<string> = new Set();
 
-const NOTHING_HELD: Held = { sessions: NONE, origins: NONE, warmUps: [], reaches: [] };
+const NO_RESOURCES: OpenResources = { sessions: NONE, origins: NONE, warmUps: [], contactServers: [] };
 
 /** Runs the steps of several jobs, one job after the other. */
-function* eachOf(works: readonly (() => Iterator<void>)[]): Generator<void> {
-  for (const work of works) yield* { [Symbol.iterator]: work };
+function* runAllSteps(jobs: readonly (() => Iterator<void>)[]): Generator<void> {
+  for (const work of jobs) yield* { [Symbol.iterator]: work };
 }
 
-type Compiled = CompiledGuardrails & { readonly own: Held };
+type Compiled = CompiledGuardrails & { readonly resources: OpenResources };
 
 function compile(document: Deployment, models: Views, options: Options): Compiled {
   const { guardrails, profiles = [] } = document;
-  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], own: NOTHING_HELD };
+  if (guardrails === undefined) return { guardrails: UNGUARDED, problems: [], resources: NO_RESOURCES };
   const { assembled, problems } = assemble(guardrails, profiles, models, options);
   const formatOf = compileFormats(guardrails);
   const restoring = restoreProblems(document, formatOf);
   if (assembled === undefined)
-    return { guardrails: UNGUARDED, problems: [...problems, ...restoring], own: NOTHING_HELD };
-  const { ensemble, policyOf, inForce, rehearse, prepare, probes, held } = assembled;
+    return { guardrails: UNGUARDED, problems: [...problems, ...restoring], resources: NO_RESOURCES };
+  const { ensemble, policyOf, inForce, rehearse, prepare, probes, resources } = assembled;
   const guardOf = (profile: string | undefined): Guard | undefined => {
     const policy = policyOf(profile);
     const isExempt = policy.detectors.length === 0 && policy.rules.length === 0;
     return isExempt ? undefined : createGuard(ensemble, policy, guardrails);
   };
-  const everybody = guardOf(undefined);
+  const defaultGuard = guardOf(undefined);
   const guards = new Map(
-    profiles.map(({ name, guardrails: own }) => [name, own?.detectors === undefined ? everybody : guardOf(name)]),
+    profiles.map(({ name, guardrails: own }) => [name, own?.detectors === undefined ? defaultGuard : guardOf(name)]),
   );
   return {
     guardrails: Object.freeze({
       of: (profile: string | undefined) =>
-        profile !== undefined && guards.has(profile) ? guards.get(profile) : everybody,
+        profile !== undefined && guards.has(profile) ? guards.get(profile) : defaultGuard,
       restorer: compileRestorer(guardrails, formatOf, options.issued),
       inForce,
       readsHeaders: ensemble.members.some(({ kinds }) => kinds.has("header")),
@@ -172,7 +175,7 @@ function compile(document: Deployment, models: Views, options: Options): Compile
     problems: [...problems, ...restoring],
     prepare,
     probes,
-    own: held,
+    resources,
   };
 }
 
@@ -189,13 +192,13 @@ interface Options extends Omit<EnsembleOptions, "build"> {
   readonly awaited?: ReadonlySet<string>;
 }
 
-function awaitedOf(document: Deployment, models: Views): ReadonlySet<string> {
+function missingModelNames(document: Deployment, models: Views): ReadonlySet<string> {
   const names = modelNeeds(document).map(({ model: { name } }) => name);
   return new Set(names.filter((name) => !models.has(name)));
 }
 
 /** Replaces detectors whose model is missing, so that the rest can be judged. */
-const standIns =
+const withAwaitedDetectors =
   (build: BuildDetector, awaited = NONE): BuildDetector =>
   (config, name, guardrails) => {
     const ref = (config.nlp ?? config.classify ?? config.embed)?.ref;
@@ -205,14 +208,14 @@ const standIns =
   };
 
 /** Facts learned while detectors are built. */
-interface Noted {
+interface BuildNotes {
   /** Types that each detector can report, by its name. */
-  readonly gives: Map<string, readonly string[]>;
-  readonly held: {
+  readonly reportedTypes: Map<string, readonly string[]>;
+  readonly resources: {
     readonly sessions: Set<string>;
     readonly origins: Set<string>;
     readonly warmUps: (() => Iterator<void>)[];
-    readonly reaches: ((signal: AbortSignal) => Promise<void>)[];
+    readonly contactServers: ((signal: AbortSignal) => Promise<void>)[];
   };
   readonly prepares: Prepare[];
   readonly probes: DetectorProbe[];
@@ -224,27 +227,35 @@ function assemble(
   models: Views,
   options: Options,
 ): AssembledGuardrails {
-  const noted: Noted = {
-    gives: new Map(),
-    held: { sessions: new Set(), origins: new Set(), warmUps: [], reaches: [] },
+  const notes: BuildNotes = {
+    reportedTypes: new Map(),
+    resources: { sessions: new Set(), origins: new Set(), warmUps: [], contactServers: [] },
     prepares: [],
     probes: [],
   };
-  const { gives, held, prepares, probes } = noted;
+  const { reportedTypes, resources, prepares, probes } = notes;
   const compiled = compileEnsemble(guardrails, {
     ...options,
-    build: standIns(builder(noted, models, options), options.awaited),
+    build: withAwaitedDetectors(createDetectorBuilder(notes, models, options), options.awaited),
   });
   const { ensemble } = compiled;
   const formatOf = compileFormats(guardrails);
-  const named = profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors }));
+  const profileDetectors = profiles.map(({ name, guardrails: own }) => ({ name, detectors: own?.detectors }));
   if (ensemble === undefined) {
     // Rules are checked nevertheless, against the configuration of detectors that could not be built.
     const detectors = guardrails.detectors.map((config): DetectorFacts => {
       const { name = config.type, type, mode, schedule } = config;
-      return { name, type, kinds: kindsOf(config), mode, schedule, findingTypes: gives.get(name), hasHorizon: true };
+      return {
+        name,
+        type,
+        kinds: kindsOf(config),
+        mode,
+        schedule,
+        findingTypes: reportedTypes.get(name),
+        hasHorizon: true,
+      };
     });
-    const { problems } = compilePolicy(guardrails, { detectors, profiles: named, formatOf });
+    const { problems } = compilePolicy(guardrails, { detectors, profiles: profileDetectors, formatOf });
     return {
       assembled: undefined,
       problems: [
@@ -261,11 +272,11 @@ function assemble(
         kinds: [...kinds],
         mode,
         schedule,
-        findingTypes: gives.get(name),
+        findingTypes: reportedTypes.get(name),
         hasHorizon: detector.horizon !== undefined,
       }),
     ),
-    profiles: named,
+    profiles: profileDetectors,
     formatOf,
     issued: options.issued,
   };
@@ -276,7 +287,7 @@ function assemble(
     assembled: {
       ensemble,
       policyOf,
-      inForce: inForceOf(guardrails, profiles, ensemble, policyOf),
+      inForce: describeInForce(guardrails, profiles, ensemble, policyOf),
       rehearse: (question, signal) =>
         rehearse({ ensemble, policy: policyOf(question.profile), keyed, keepsTrace }, question, signal),
       prepare:
@@ -284,7 +295,7 @@ function assemble(
           ? undefined
           : async (signal) => (await Promise.all(prepares.map((prepare) => prepare(signal)))).flat(),
       probes,
-      held,
+      resources,
     },
     problems,
   };
@@ -300,9 +311,9 @@ function keyedRules({ rules, pseudonym_key: key }: Guardrails): ReadonlyMap<stri
   return new Map(rules.flatMap(({ name, operator }) => (isKeyed(operator) ? [[name, operator] as const] : [])));
 }
 
-const builder =
+const createDetectorBuilder =
   (
-    { gives, held, prepares, probes }: Noted,
+    { reportedTypes, resources, prepares, probes }: BuildNotes,
     views: Views,
     { pool, sessions, endpoints, callModel, providers }: Options,
   ): BuildDetector =>
@@ -311,17 +322,17 @@ const builder =
     if (type === "pii") {
       const built = createPiiDetector(config, name, usesContext, pool);
       if (built.kind === "refused") return built;
-      gives.set(name, built.gives);
-      held.warmUps.push(built.warmUp);
+      reportedTypes.set(name, built.gives);
+      resources.warmUps.push(built.warmUp);
       return built;
     }
     if (isModelType(type)) {
       const built = createModelDetector(config, type, name, { sessions, endpoints, views });
       if (built.kind === "refused") return built;
-      gives.set(name, built.gives);
-      held.sessions.add(built.session);
-      if (built.origin !== undefined) held.origins.add(built.origin);
-      if (built.reach !== undefined) held.reaches.push(built.reach);
+      reportedTypes.set(name, built.gives);
+      resources.sessions.add(built.session);
+      if (built.origin !== undefined) resources.origins.add(built.origin);
+      if (built.reach !== undefined) resources.contactServers.push(built.reach);
       if (built.probe !== undefined) probes.push(built.probe);
       const path = ["guardrails", "detectors", detectors.indexOf(config)];
       prepares.push(async (signal) =>
@@ -336,8 +347,8 @@ const builder =
     if (type === "remote") {
       const built = createRemoteDetector(config, name, { endpoints });
       if (built.kind === "refused") return built;
-      if (built.gives !== undefined) gives.set(name, built.gives);
-      held.origins.add(built.origin);
+      if (built.gives !== undefined) reportedTypes.set(name, built.gives);
+      resources.origins.add(built.origin);
       probes.push(built.probe);
       return built;
     }
@@ -349,7 +360,7 @@ const builder =
     const speaksCompat = channels?.some(({ dialect }) => dialect === "compat");
     const built = createJudge(config, name, { callModel, speaksCompat });
     if (built.kind === "refused") return built;
-    gives.set(name, built.gives);
+    reportedTypes.set(name, built.gives);
     probes.push(built.probe);
     return built;
   };

@@ -82,7 +82,7 @@ export interface EngineOptions {
   /** Number of threads for long texts. */
   readonly threads?: number;
   /** True if other processes inspect the traffic; then nothing is prepared before it is needed. */
-  readonly isSpare?: boolean;
+  readonly preparesDetectorsLazily?: boolean;
   /** Values that `fpe` wrote recently; if absent, this process remembers only its own. */
   readonly issued?: IssuedValues | undefined;
   /** Asks another process that has models in memory; if absent, this process loads them itself. */
@@ -114,7 +114,7 @@ export interface GuardrailEngine {
 }
 
 /** Resources that are open for detectors and shared with other configurations. */
-export interface Held {
+export interface OpenResources {
   /** Model sessions in use, in this process or on a server. */
   readonly sessions: ReadonlySet<string>;
   /** Origins of servers that are called. */
@@ -122,7 +122,7 @@ export interface Held {
   /** Steps that warm up the scanners of this thread, so that the first scan is as fast as later ones. */
   readonly warmUps: readonly (() => Iterator<void>)[];
   /** Functions that fetch information from servers before the first text needs it. */
-  readonly reaches: readonly ((signal: AbortSignal) => Promise<void>)[];
+  readonly contactServers: readonly ((signal: AbortSignal) => Promise<void>)[];
 }
 
 /** Detectors and rules that do not guard anyone yet. */
@@ -136,7 +136,7 @@ export interface AssembledGuardrails {
         readonly rehearse: Rehearse;
         readonly prepare: Prepare | undefined;
         readonly probes: readonly DetectorProbe[];
-        readonly held: Held;
+        readonly resources: OpenResources;
       }
     | undefined;
   readonly problems: readonly GuardrailProblem[];
@@ -151,7 +151,7 @@ export const UNGUARDED: GuardrailSnapshot = Object.freeze({
   rehearse: async (question: RehearsalQuestion) =>
     rehearsalOf({
       segments: rehearsalSegments(question),
-      judgement: NOTHING_JUDGED,
+      judgement: ALLOW_JUDGEMENT,
       failures: [],
       removed: [],
       detectors: [],
@@ -159,7 +159,7 @@ export const UNGUARDED: GuardrailSnapshot = Object.freeze({
     }),
 });
 
-const NOTHING_JUDGED: Judgement = Object.freeze({
+const ALLOW_JUDGEMENT: Judgement = Object.freeze({
   outcome: "allow",
   rewrites: [],
   decisions: [],
@@ -177,12 +177,14 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
   const names = new Set(policy.detectors);
   const inForce = ensemble.members.filter(({ name }) => names.has(name));
   const kinds = new Set(inForce.flatMap((member) => [...member.kinds]));
-  const readers = inForce.filter((member) => member.kinds.has("output"));
-  const bounded = new Set(readers.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name));
+  const answerDetectors = inForce.filter((member) => member.kinds.has("output"));
+  const bounded = new Set(
+    answerDetectors.filter(({ detector }) => detector.horizon !== undefined).map(({ name }) => name),
+  );
   const readBounded = ensemble.stretchReader(bounded);
   const overlapping = new Set(inForce.filter(({ schedule }) => schedule === "overlap").map(({ name }) => name));
   const pending = overlapping.size === 0 ? undefined : overlapping;
-  const afterwards: Guard["inspectAsync"] = (segments, { found }, tracer) =>
+  const inspectAsync: Guard["inspectAsync"] = (segments, { found }, tracer) =>
     ensemble.runLater(segments, found, names, tracer);
   return Object.freeze({
     kinds,
@@ -192,7 +194,7 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     readsAnswers: kinds.has("output") || kinds.has("tool_result"),
     open: policy.open,
     weigh: policy.weigh,
-    answers: answerTerms(config, readers),
+    answers: answerTerms(config, answerDetectors),
     scanStretch(segment, by, signal, except, tracer) {
       if (by === "bounded") return readBounded(segment, signal, tracer);
       const asked = except.size === 0 ? names : new Set([...names].filter((name) => !except.has(name)));
@@ -202,56 +204,61 @@ export function createGuard(ensemble: Ensemble, policy: GuardrailPolicy, config:
     request(segments, occasion, signal, timeLeftMs) {
       const { judge } = policy.open(occasion);
       const found = ensemble.run(segments, { names, signal, schedule: "sync", timeLeftMs, tracer: occasion.tracer });
-      return judged(found, ({ byDetector }) =>
+      return evaluateRules(found, ({ byDetector }) =>
         judge({ segments, found: byDetector, ...(pending !== undefined && { pending }) }),
       );
     },
     inspectOverlap:
-      pending && judgingBeside(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
+      pending &&
+      createOverlapInspection(ensemble, policy, { detectors: pending, onRedact: config.overlap?.on_redact ?? "deny" }),
     inspectMessage(segments, occasion, signal) {
       const { judge } = policy.open(occasion);
       const found = ensemble.run(segments, { names, signal, schedule: "alone", tracer: occasion.tracer });
-      const follow = (guarded: GuardResult): GuardResult => {
-        if (guarded.judgement?.outcome === "allow") afterwards(segments, guarded, occasion.tracer);
+      const runLaterIfAllowed = (guarded: GuardResult): GuardResult => {
+        if (guarded.judgement?.outcome === "allow") inspectAsync(segments, guarded, occasion.tracer);
         return guarded;
       };
-      const guarded = judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
-      return guarded instanceof Promise ? guarded.then(follow) : follow(guarded);
+      const guarded = evaluateRules(found, ({ byDetector }) => judge({ segments, found: byDetector }));
+      return guarded instanceof Promise ? guarded.then(runLaterIfAllowed) : runLaterIfAllowed(guarded);
     },
-    inspectAsync: afterwards,
+    inspectAsync,
     inspectAnswer(segments, { judge }, signal, tracer) {
       // Schedules concern requests only. On answers, every detector runs immediately.
       const found = ensemble.run(segments, { names, signal, tracer });
-      return judged(found, ({ byDetector }) => judge({ segments, found: byDetector }));
+      return evaluateRules(found, ({ byDetector }) => judge({ segments, found: byDetector }));
     },
   } satisfies Guard);
 }
 
 /** Evaluates the rules, unless a detector that fails closed has failed. */
-function judged(
+function evaluateRules(
   found: DetectionResult | Promise<DetectionResult>,
   judge: (found: DetectionResult) => Judgement,
 ): GuardResult | Promise<GuardResult> {
-  if (found instanceof Promise) return found.then((all) => judged(all, judge));
+  if (found instanceof Promise) return found.then((all) => evaluateRules(all, judge));
   const isRefused = found.failures.some(({ isFatal }) => isFatal);
   return { found, failures: found.failures, judgement: isRefused ? undefined : judge(found) };
 }
 
-function judgingBeside(ensemble: Ensemble, policy: GuardrailPolicy, how: OverlapOptions): InspectOverlap {
+function createOverlapInspection(
+  ensemble: Ensemble,
+  policy: GuardrailPolicy,
+  settings: OverlapOptions,
+): InspectOverlap {
   const names = new Set(policy.detectors);
   return (segments, { variables, tracer }, earlier, signal) => {
     const found = ensemble.run(segments, { names, signal, schedule: "overlap", earlier: earlier.found, tracer });
     // This rewrites nothing and uses no placeholder number.
     const occasion: InspectionContext = { variables, rewriting: createRewriting() };
-    const again = judged(found, ({ byDetector }) => {
+    const combined = evaluateRules(found, ({ byDetector }) => {
       const all = policy.judge({ segments, found: byDetector }, occasion);
-      return earlier.judgement === undefined ? all : addedJudgement(earlier.judgement, all, how);
+      return earlier.judgement === undefined ? all : addedJudgement(earlier.judgement, all, settings);
     });
-    const newly = (guarded: GuardResult): GuardResult => ({
+    const withoutEarlierFailures = (guarded: GuardResult): GuardResult => ({
       ...guarded,
       failures: guarded.failures.filter((failure) => !earlier.failures.includes(failure)),
     });
-    return again instanceof Promise ? again.then(newly) : newly(again);
+    return combined instanceof Promise ? combined.then(withoutEarlierFailures) : withoutEarlierFailures(combined);
   };
 }
 

@@ -22,7 +22,7 @@ interface FrontedInput {
   readonly storedAt: (at: number) => number;
 }
 
-interface Presenting {
+interface CredentialReference {
   readonly url: string;
   readonly api_key?: string | undefined;
   readonly credential?: string | undefined;
@@ -30,7 +30,7 @@ interface Presenting {
 
 export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedAt }: FrontedInput): FrontedSnapshot {
   const { mcp = [], a2a = [], credentials } = document;
-  const credentialOf = ({ api_key: key, credential, url }: Presenting): Credential | undefined => {
+  const credentialOf = ({ api_key: key, credential, url }: CredentialReference): Credential | undefined => {
     if (key !== undefined) return compileKey("", key, "bearer");
     const named = credentials.find(({ name }) => name === credential);
     if (named === undefined) return undefined;

@@ -21,7 +21,7 @@ import { hasRules, type Rules } from "./load-rules.ts";
 import type { Governance, Profile } from "./types.ts";
 
 /** Settings of the node file that a deployment is checked against. */
-export interface Trusted {
+export interface TrustedSettings {
   /** Names of the node file's `issuers`. */
   readonly issuers: readonly string[];
   /** Audiences that the admin API accepts, by issuer name. */
@@ -33,7 +33,7 @@ export interface Trusted {
 export interface InspectorTerms {
   readonly inspectsResponses: boolean;
   /** True if the node only inspects: it has no `cluster.data_dir`, so it stores nothing. */
-  readonly isOnly: boolean;
+  readonly isInspectionOnly: boolean;
 }
 
 export interface GovernanceInput {
@@ -42,7 +42,7 @@ export interface GovernanceInput {
   /** Revision that is equal on all nodes and grows with every stored change; 0 if nothing is stored. */
   readonly limitRev: number;
   /** Trusted settings; `undefined` without a node file, and then any issuer is accepted. */
-  readonly trusted: Trusted | undefined;
+  readonly trusted: TrustedSettings | undefined;
   /** Rule engine; `undefined` if `mayHoldRules` says that no text needs it. */
   readonly rules: Rules | undefined;
 }
@@ -127,7 +127,7 @@ function withoutSlash(url: string): string {
 function compileAuth(
   { virtual_keys: virtualKeys, issuers }: NonNullable<Deployment["auth"]>,
   publicUrl: string | undefined,
-  trusted: Trusted | undefined,
+  trusted: TrustedSettings | undefined,
   report: Report,
 ): AuthRules {
   const bindings = issuers.map(({ issuer, audience, subject, profile, profiles }, at) => {

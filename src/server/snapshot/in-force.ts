@@ -50,7 +50,7 @@ export interface GuardrailsInForce {
 
 export const NOTHING_IN_FORCE: GuardrailsInForce = Object.freeze({ detectors: [], rules: [], selections: new Map() });
 
-export function inForceOf(
+export function describeInForce(
   { detectors, rules }: Guardrails,
   profiles: readonly GuardedProfile[],
   { members }: Ensemble,
@@ -60,12 +60,12 @@ export function inForceOf(
     guardrails?.detectors === undefined ? [] : [[name, guardrails.detectors]],
   );
   const policies = profiles.map(({ name }) => ({ name, policy: policyOf(name) }));
-  const without = (of: "detectors" | "rules", member: string): readonly string[] =>
+  const profilesWithout = (of: "detectors" | "rules", member: string): readonly string[] =>
     policies.flatMap(({ name, policy }) => (policy[of].includes(member) ? [] : [name]));
   return Object.freeze({
     detectors: members.map((member, at) => ({
-      ...detectorOf(member, detectors[at]),
-      exempt: without("detectors", member.name),
+      ...describeDetector(member, detectors[at]),
+      exempt: profilesWithout("detectors", member.name),
     })),
     rules: rules.map(({ name, action, operator, kinds, requires, controls = [], on_error: onError }) => ({
       name,
@@ -75,18 +75,18 @@ export function inForceOf(
       requires,
       controls,
       failsOpen: onError === "fail_open",
-      exempt: without("rules", name),
+      exempt: profilesWithout("rules", name),
     })),
     selections: new Map(selections),
   });
 }
 
-function detectorOf(
+function describeDetector(
   { name, mode, schedule, role, threshold, timeoutMs, kinds, failsClosed, detector }: Member,
   config: Guardrails["detectors"][number] | undefined,
 ): Omit<DetectorInForce, "exempt"> {
-  const reaches = (detector.horizon?.reaches ?? []).map(({ maxBytes, rightBytes }) => maxBytes + rightBytes);
-  const bytes = Math.max(...reaches);
+  const reachBytes = (detector.horizon?.reaches ?? []).map(({ maxBytes, rightBytes }) => maxBytes + rightBytes);
+  const maxReachBytes = Math.max(...reachBytes);
   return {
     ...{ name, mode, schedule, role, threshold, timeoutMs, failsClosed },
     type: detector.type,
@@ -94,6 +94,6 @@ function detectorOf(
     fingerprint: detector.fingerprint,
     entities: config?.entities,
     customRecognizers: (config?.custom_recognizers ?? []).map(({ name: own, entity }) => `${own}: ${entity}`),
-    horizonBytes: Number.isFinite(bytes) ? bytes : undefined,
+    horizonBytes: Number.isFinite(maxReachBytes) ? maxReachBytes : undefined,
   };
 }

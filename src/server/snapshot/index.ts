@@ -22,11 +22,11 @@ export {
   type Restorer,
 } from "./compiled-guard.ts";
 export type { FrontedSnapshot } from "./fronted-servers.ts";
-export type { Trusted } from "./governance.ts";
+export type { TrustedSettings } from "./governance.ts";
 export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
-export { removedFrom } from "./removed-findings.ts";
+export { findRemoved } from "./removed-findings.ts";
 export {
   type Claim,
   DEFAULT_MAX_BODY_BYTES,

@@ -20,7 +20,7 @@ export function checkInspected(document: Deployment, terms: InspectorTerms | und
       "no detector has `output` in its `apply_to`, and `extproc.inspect_responses` of this node's file asks for one";
     report(["guardrails", "detectors"], message);
   }
-  if (!terms.isOnly) return;
+  if (!terms.isInspectionOnly) return;
   for (const key of ROUTED) {
     if ((document[key] ?? []).length === 0) continue;
     report([key], "this node only inspects: its file names no `cluster.data_dir`, which a node that routes needs");

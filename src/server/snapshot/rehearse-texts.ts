@@ -10,9 +10,9 @@ import {
   rehearsalVariables,
 } from "../core/guardrails/index.ts";
 import type { Ensemble } from "../detectors/index.ts";
-import { removedFrom } from "./removed-findings.ts";
+import { findRemoved } from "./removed-findings.ts";
 
-interface Rehearsing {
+interface RehearsedPolicy {
   readonly ensemble: Ensemble;
   /** Policy of the profile in question. */
   readonly policy: GuardrailPolicy;
@@ -24,25 +24,29 @@ interface Rehearsing {
 
 /** Runs every detector now, whatever its schedule. Rejects only with the signal's reason. */
 export async function rehearse(
-  { ensemble, policy, keyed, keepsTrace }: Rehearsing,
+  { ensemble, policy, keyed, keepsTrace }: RehearsedPolicy,
   question: RehearsalQuestion,
   signal: AbortSignal,
 ): Promise<Rehearsal> {
   const segments = rehearsalSegments(question);
   const names = new Set(policy.detectors);
-  const given = new Set(segments.map(({ kind }) => kind));
+  const textKinds = new Set(segments.map(({ kind }) => kind));
   const detectors = ensemble.members.map(({ name, mode, kinds, detector }) => {
     const isInForce = names.has(name);
-    const asked = isInForce && [...kinds].some((kind) => given.has(kind));
+    const asked = isInForce && [...kinds].some((kind) => textKinds.has(kind));
     return { name, type: detector.type, mode, kinds: [...kinds], in_force: isInForce, asked };
   });
-  const { given: instead } = question;
-  const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: instead });
+  const { given: givenFindings } = question;
+  const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: givenFindings });
   const inspected: InspectedSegments = { segments, found: byDetector };
   const isRefused = failures.some(({ isFatal }) => isFatal);
   const occasion = { variables: rehearsalVariables(question), rewriting: createRewriting() };
   const judgement = isRefused ? undefined : policy.judge(inspected, occasion);
-  const removed = await removedFrom(ensemble, inspected, policy.annotate(inspected), { names, signal, given: instead });
+  const removed = await findRemoved(ensemble, inspected, policy.annotate(inspected), {
+    names,
+    signal,
+    given: givenFindings,
+  });
   return rehearsalOf({
     segments,
     judgement,

@@ -11,7 +11,7 @@ interface RemovedOptions {
 }
 
 /** Returns the removed findings, ascending by segment and start. `annotated` is what the policy made of `inspected`. */
-export async function removedFrom(
+export async function findRemoved(
   ensemble: Ensemble,
   { segments }: InspectedSegments,
   { annotations, shadow, dropped }: AnnotationResult,
@@ -19,19 +19,19 @@ export async function removedFrom(
 ): Promise<readonly DiscardedFinding[]> {
   const members = ensemble.members.filter(({ name }) => names.has(name));
   const isLowered = members.some(({ threshold }) => threshold > 0);
-  const lowered = isLowered
+  const runWithoutThresholds = isLowered
     ? await ensemble.run(segments, { names, signal, ignoresThresholds: isLowered, given })
     : undefined;
   const thresholds = new Map(members.map(({ name, threshold }) => [name, threshold]));
-  const below = (lowered?.byDetector ?? []).flatMap(({ detector, findings }) =>
+  const belowThreshold = (runWithoutThresholds?.byDetector ?? []).flatMap(({ detector, findings }) =>
     findings.flatMap((list, segment) =>
       list
         .filter(({ score }) => score < (thresholds.get(detector) ?? 0))
         .map((one): DiscardedFinding => ({ annotation: { ...one, segment, detector, agreement: 0 }, by: "threshold" })),
     ),
   );
-  const known = [...annotations, ...shadow, ...[...dropped, ...below].map(({ annotation }) => annotation)];
-  const isKnown = covering(segments, known);
+  const known = [...annotations, ...shadow, ...[...dropped, ...belowThreshold].map(({ annotation }) => annotation)];
+  const isKnown = createOverlapTest(segments, known);
   const disproved = members.flatMap(({ name, kinds, role, detector }) =>
     segments.flatMap(({ kind, text }, segment) => {
       // A confirming detector looks only where other detectors found something.
@@ -44,13 +44,16 @@ export async function removedFrom(
       );
     }),
   );
-  return [...dropped, ...below, ...disproved].sort(
+  return [...dropped, ...belowThreshold, ...disproved].sort(
     ({ annotation: a }, { annotation: b }) => a.segment - b.segment || a.start - b.start,
   );
 }
 
 /** Returns a predicate that is true if a finding overlaps a known one: another detector or pattern has reported that text. */
-function covering(segments: InspectedSegments["segments"], known: readonly Annotation[]): (one: Annotation) => boolean {
+function createOverlapTest(
+  segments: InspectedSegments["segments"],
+  known: readonly Annotation[],
+): (one: Annotation) => boolean {
   const covered = segments.map(({ text }) => new Uint8Array(text.length));
   for (const { segment, start, end } of known) covered[segment]?.fill(1, start, end);
   return ({ segment, start, end }) => covered[segment]?.subarray(start, end).includes(1) === true;

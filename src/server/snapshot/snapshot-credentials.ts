@@ -4,7 +4,7 @@
 import type { CatalogProvider, Channel } from "../core/catalog/index.ts";
 import { type Deployment, type Path, type ProviderConfig, type Severity, unknownName } from "../core/config/index.ts";
 import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
-import type { Trusted } from "./governance.ts";
+import type { TrustedSettings } from "./governance.ts";
 
 type ProviderCredentials =
   | { readonly kind: "known"; readonly of: ((channel: Channel) => Credential) | undefined }
@@ -34,7 +34,7 @@ type Report = (path: Path, message: string, severity?: Severity) => void;
 /** Reports token exchanges whose issuer is not configured and accepted on this node. */
 export function checkIssuers(
   { credentials = [], auth }: Deployment,
-  trusted: Trusted | undefined,
+  trusted: TrustedSettings | undefined,
   report: Report,
 ): void {
   const accepted = new Set((auth?.issuers ?? []).map(({ issuer }) => issuer));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { OPERATIONS } from "../../../src/admin-api/index.ts";
-import { recorded } from "../../../src/server/admin/authorize.ts";
+import { recordChange } from "../../../src/server/admin/authorize.ts";
 import { eventText, fitEvent } from "../../../src/server/audit/fit-event.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
@@ -67,7 +67,7 @@ test("a record names caller and resource in full, however many roles the caller 
     listener: "network",
     requestId: "r".repeat(128),
   } as const;
-  await recorded(audit, asked, async () => ({ value: undefined }));
+  await recordChange(audit, asked, async () => ({ value: undefined }));
   const [entry] = entries;
   assert.ok(entry);
   const place = { node: "n1", kid: "k".repeat(43), seq: 1, prev: "p".repeat(43), ts: "2026-11-20T12:00:00.000Z" };

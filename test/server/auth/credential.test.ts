@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, test } from "node:test";
-import { createCallers, type Presented, presentedOf } from "../../../src/server/auth/index.ts";
+import { createCallers, type PresentedCredentials, presentedOf } from "../../../src/server/auth/index.ts";
 import { memoryKeys, noVerifier, outcome, presented, testRules } from "./support/callers.ts";
 import { testClock } from "./support/issuer.ts";
 
@@ -13,9 +13,9 @@ const callers = createCallers({ keys, verifier: () => noVerifier, clock: testClo
 const good = keys.mint().text;
 const other = keys.mint().text;
 const rules = testRules({ issuers: [] });
-const said = (from: Presented) => outcome(callers, from, { rules });
+const said = (from: PresentedCredentials) => outcome(callers, from, { rules });
 
-let seen: Presented | undefined;
+let seen: PresentedCredentials | undefined;
 const server = createServer((request, response) => {
   seen = presentedOf(request, request.headers["x-protocol-token"]?.toString());
   response.end();
@@ -24,7 +24,7 @@ before(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolv
 after(() => new Promise((resolve) => server.close(resolve)));
 
 /** Parses a request with these header lines. */
-async function read(...lines: readonly string[]): Promise<Presented> {
+async function read(...lines: readonly string[]): Promise<PresentedCredentials> {
   const { port } = server.address() as AddressInfo;
   seen = undefined;
   const socket = connect(port, "127.0.0.1");

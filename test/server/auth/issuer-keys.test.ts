@@ -289,11 +289,11 @@ test("a caller that missed a key in the old set gets one that arrived meanwhile 
   const { signal } = new AbortController();
   await keys.current(signal);
   const old = await keys.current(signal);
-  assert.ok(old !== undefined && !old.isNew);
-  const newer = await keys.newerThan(old, signal);
+  assert.ok(old !== undefined && !old.wereFetchedNow);
+  const newer = await keys.fetchNewer(old, signal);
   assert.ok(newer !== undefined && newer.keys !== old.keys);
-  assert.equal((await keys.newerThan(old, signal))?.keys, newer.keys);
-  assert.equal(await keys.newerThan(newer, signal), undefined);
+  assert.equal((await keys.fetchNewer(old, signal))?.keys, newer.keys);
+  assert.equal(await keys.fetchNewer(newer, signal), undefined);
   assert.equal(fetches, 2);
   await keys.close();
 });

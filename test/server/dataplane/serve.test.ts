@@ -158,7 +158,7 @@ before(async () => {
   });
   const rows = new Map([key, guardedKey].map((minted, at) => [minted.id, row(minted, at === 0 ? "team" : "guarded")]));
   const callers = createCallers({
-    keys: { byId: (id) => rows.get(id) },
+    keys: { findById: (id) => rows.get(id) },
     verifier: () => ({ verify: () => Promise.reject(new Error("there are no tokens here")) }) as never,
     clock: systemClock,
   });

@@ -9,7 +9,7 @@ import {
   type Outcome,
   type RecordedRequest,
 } from "../../../src/server/core/rehearsal/index.ts";
-import { type KeyNow, rehearse, type Side } from "../../../src/server/rehearsal/index.ts";
+import { type ConfigurationSide, type CurrentKey, rehearse } from "../../../src/server/rehearsal/index.ts";
 import { compileDeployment, loadGuardrails, loadRules } from "../../../src/server/snapshot/index.ts";
 
 type Document = Readonly<Record<string, unknown>>;
@@ -40,7 +40,7 @@ const IN_FORCE: Document = {
   guardrails: GUARDRAILS,
 };
 
-async function sideOf(change: Document): Promise<Side> {
+async function sideOf(change: Document): Promise<ConfigurationSide> {
   const text = JSON.stringify({ ...IN_FORCE, ...change });
   const deployment = readDeployment(
     { name: "d", text },
@@ -55,7 +55,7 @@ async function sideOf(change: Document): Promise<Side> {
 }
 
 const inForce = await sideOf({});
-const KEY: KeyNow = { name: "ci", profile: "team", metadata: { team: "red" } };
+const KEY: CurrentKey = { name: "ci", profile: "team", metadata: { team: "red" } };
 const AT = Date.UTC(2026, 10, 20, 12);
 const found = findingsText(
   new Map([[findingKey({ direction: "request", type: "pii/EMAIL_ADDRESS", detector: "finder", kind: "user" }), 1]]),
@@ -88,7 +88,7 @@ const REFUSED: RecordedRequest = {
   ...{ acted: "", findings: "", units: 0, attempts: 0 },
 };
 
-async function outcomeOf(change: Document, request: RecordedRequest = CHAT, key: KeyNow = KEY): Promise<Outcome> {
+async function outcomeOf(change: Document, request: RecordedRequest = CHAT, key: CurrentKey = KEY): Promise<Outcome> {
   const keys = new Map([["k1", key]]);
   const outcomes: Outcome[] = [];
   const nodes = [{ node: "n1", since: 0, requests: [request] }];

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Trusted } from "../../../src/server/snapshot/index.ts";
+import type { TrustedSettings } from "../../../src/server/snapshot/index.ts";
 import { compile, linesOf, PROVIDERS, problemsOf } from "./governed.ts";
 
-const TRUSTED: Trusted = {
+const TRUSTED: TrustedSettings = {
   issuers: ["corp", "other"],
   adminAudiences: new Map([["corp", new Set(["gateway-admin", "https://g.example.com/mcp/tools"])]]),
 };

@@ -8,7 +8,7 @@ import {
   loadGuardrails,
   loadRules,
   type Snapshot,
-  type Trusted,
+  type TrustedSettings,
 } from "../../../src/server/snapshot/index.ts";
 
 /** Two providers, and no default. */
@@ -20,7 +20,7 @@ export const PROVIDERS = `providers:
 interface CompileOptions {
   readonly limitRev?: number;
   readonly hasReconciled?: boolean | undefined;
-  readonly trusted?: Trusted;
+  readonly trusted?: TrustedSettings;
   /** Acts like a process that has not loaded the rule engine. */
   readonly isUnprepared?: boolean;
 }

@@ -9,8 +9,8 @@ import {
   readAcknowledgement,
 } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
-import { command } from "../issue-command.ts";
-import { type ListSource, storedValues, tables } from "../lists.ts";
+import { issueCommand } from "../issue-command.ts";
+import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
 import { refusal } from "../refusal.ts";
@@ -19,7 +19,7 @@ import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 export function acknowledgementList({ cluster: { view } }: Ports): ListSource<AcknowledgementRecord> {
   return {
-    ...tables(view, TABLE_PREFIX.acknowledgements),
+    ...tablesVersion(view, TABLE_PREFIX.acknowledgements),
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.acknowledgements);
       return (now) => mapped(stored, (value) => recordOf(readAcknowledgement(value), now));
@@ -46,7 +46,7 @@ export const acknowledgementHandlers: Pick<Handlers, "put_acknowledgement" | "de
     const { reason, duration, severity = null, degree = null } = body;
     await refuseSecret(ports, reason, "operators");
     const duration_ms = Math.max(1, Math.floor(parseDuration(duration) ?? 0));
-    await command(ports, commands.acknowledgementPut({ name, reason, severity, degree, duration_ms }), write);
+    await issueCommand(ports, commands.acknowledgementPut({ name, reason, severity, degree, duration_ms }), write);
     const value = ports.cluster.view.get(acknowledgementRowKey(name));
     if (value === undefined) {
       throw refusal("conflict", "The acknowledgement was lifted at the same time.", { outcome: "done" });
@@ -54,7 +54,7 @@ export const acknowledgementHandlers: Pick<Handlers, "put_acknowledgement" | "de
     return { value: recordOf(readAcknowledgement(value), ports.clock.now()) };
   },
   async delete_acknowledgement({ params: { name }, write }, ports) {
-    await command(ports, commands.acknowledgementDelete({ name }), write);
+    await issueCommand(ports, commands.acknowledgementDelete({ name }), write);
     return DONE;
   },
 };

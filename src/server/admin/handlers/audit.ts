@@ -5,14 +5,14 @@ import type { StateView } from "../../cluster/index.ts";
 import { type HeadRow, headConflictKey, readHead, readHeadConflict } from "../../core/state/index.ts";
 import { byTime, gather } from "../gather-nodes.ts";
 import { type Handlers, rfc3339 } from "../handler-types.ts";
-import { fixed, type ListSource, tables } from "../lists.ts";
+import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 const DEFAULT_LIMIT = 100;
 
 export function auditHeadList({ cluster: { view } }: Ports): ListSource<AuditHeadRecord> {
-  return { ...tables(view, TABLE_PREFIX.heads), take: () => fixed(headRecords(view)) };
+  return { ...tablesVersion(view, TABLE_PREFIX.heads), take: () => fixedRows(headRecords(view)) };
 }
 
 /** Returns all rows at once: a node has at most 64 chains and a cluster few nodes, so this does not block the thread. */

@@ -4,7 +4,7 @@ import { type BackendFailure, type BackendMember, type BackendRecord, MAX_MEMBER
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
 import { byTime, gather } from "../gather-nodes.ts";
 import { type Handlers, mapped, rfc3339 } from "../handler-types.ts";
-import { type ListSource, tables } from "../lists.ts";
+import { type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
@@ -29,7 +29,7 @@ export function measuredList<Row extends Measured>(
   list: () => readonly Row[],
 ): ListSource<Row & { readonly suspended_until: string | null; readonly node: string }> {
   const { view } = cluster;
-  const suspensions = tables(view, TABLE_PREFIX.suspensions);
+  const suspensions = tablesVersion(view, TABLE_PREFIX.suspensions);
   let changes = 0;
   return {
     version: () => suspensions.version() + changes,

@@ -3,7 +3,7 @@
 import { ARCHIVE_TYPE, type ClusterMemberRecord } from "../../../admin-api/index.ts";
 import type { MemberStatus } from "../../cluster/index.ts";
 import { DONE, type Handlers } from "../handler-types.ts";
-import { fixed, type ListSource } from "../lists.ts";
+import { fixedRows, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 
@@ -19,7 +19,7 @@ export function memberList({ cluster }: Ports): ListSource<ClusterMemberRecord> 
       }),
     take() {
       const { nodeId, members } = cluster.status();
-      return fixed(members.map((member) => memberRecord(member, nodeId)));
+      return fixedRows(members.map((member) => memberRecord(member, nodeId)));
     },
   };
 }

@@ -3,7 +3,7 @@
 import type { HistoryRecord } from "../../../admin-api/index.ts";
 import { gather } from "../gather-nodes.ts";
 import type { Handlers } from "../handler-types.ts";
-import { narrowed } from "../lists.ts";
+import { filterByColumns } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { noSuchProvider } from "./backends.ts";
 
@@ -12,7 +12,7 @@ export const historyOf = async (
   { history }: Ports["rows"],
   provider: string,
 ): Promise<readonly Omit<HistoryRecord, "node">[]> => [
-  ...narrowed(await history.list(), { kind: "backends", name: provider }),
+  ...filterByColumns(await history.list(), { kind: "backends", name: provider }),
 ];
 
 export const historyHandlers: Pick<Handlers, "list_backend_history"> = {

@@ -5,9 +5,9 @@ import { parseDuration } from "../../../base/index.ts";
 import { mintKey } from "../../auth/index.ts";
 import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
-import { command } from "../issue-command.ts";
+import { issueCommand } from "../issue-command.ts";
 import { mustBeProfile } from "../known-names.ts";
-import { type ListSource, storedValues, tables } from "../lists.ts";
+import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
@@ -17,7 +17,7 @@ import { isSuspended } from "./suspensions.ts";
 export function keyList(ports: Ports): ListSource<KeyRecord> {
   const { view } = ports.cluster;
   return {
-    ...tables(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
+    ...tablesVersion(view, TABLE_PREFIX.keys, TABLE_PREFIX.suspensions),
     // Stored texts are collected first, because the state may change before the last row is written.
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
@@ -80,7 +80,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
     const key = mintKey(ports.randomBytes);
     const { name, profile = null, metadata = {}, expires_in } = body;
     if (profile !== null) mustBeProfile(ports, profile);
-    const result = await command(
+    const result = await issueCommand(
       ports,
       commands.keyCreate({
         id: key.id,
@@ -100,7 +100,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
   async update_key({ params: { name }, body, write }, ports) {
     const { profile, metadata, expires_in } = body;
     if (typeof profile === "string") mustBeProfile(ports, profile);
-    await command(
+    await issueCommand(
       ports,
       commands.keyPatch({
         name,
@@ -113,12 +113,12 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
     return { value: changed(ports, name) };
   },
   async delete_key({ params: { name }, write }, ports) {
-    await command(ports, commands.keyDelete({ name }), write);
+    await issueCommand(ports, commands.keyDelete({ name }), write);
     return DONE;
   },
   async rotate_key({ params: { name }, write }, ports) {
     const key = mintKey(ports.randomBytes);
-    const result = await command(ports, commands.keyRotate({ name, id: key.id, digest: key.digest }), write);
+    const result = await issueCommand(ports, commands.keyRotate({ name, id: key.id, digest: key.digest }), write);
     return minted(changed(ports, name), result, key);
   },
 };

@@ -1,7 +1,7 @@
 /** Names that requests may ask for, as the configuration routes them. */
 
 import type { ModelRecord } from "../../../admin-api/index.ts";
-import { fixed, type ListSource } from "../lists.ts";
+import { fixedRows, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 
 export function modelList({ backends }: Ports): ListSource<ModelRecord> {
@@ -14,6 +14,6 @@ export function modelList({ backends }: Ports): ListSource<ModelRecord> {
         changes += 1;
         onChange();
       }),
-    take: () => fixed(backends.models()),
+    take: () => fixedRows(backends.models()),
   };
 }

@@ -3,13 +3,13 @@
 import type { BudgetRecord, ProfileRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { readKey } from "../../core/state/index.ts";
-import { counted, fixed, inTurns, type ListSource, storedValues, tables } from "../lists.ts";
+import { countedVersion, fixedRows, type ListSource, processInTurns, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Returns the list of profiles. It changes with the configuration and with the keys. */
 export function profileList({ cluster: { view }, governed }: Ports): ListSource<ProfileRecord> {
-  const keys = tables(view, TABLE_PREFIX.keys);
+  const keys = tablesVersion(view, TABLE_PREFIX.keys);
   const counts = keyCounts(view);
   let changes = 0;
   return {
@@ -30,7 +30,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
     async take() {
       const profiles = governed.profiles();
       const counted = profiles.length === 0 ? undefined : await counts();
-      return fixed(profiles.map((row) => ({ ...row, keys: counted?.get(row.name) ?? 0 })));
+      return fixedRows(profiles.map((row) => ({ ...row, keys: counted?.get(row.name) ?? 0 })));
     },
   };
 }
@@ -38,7 +38,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
 /** Returns the list of budgets. It changes at once with the configuration, at most once a second with spending and grants. */
 export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
   return {
-    ...counted((listener) => governed.onChange(listener)),
+    ...countedVersion((listener) => governed.onChange(listener)),
     async take() {
       const rows = await governed.budgets();
       return () => rows;
@@ -60,7 +60,7 @@ function keyCounts(view: StateView): () => Promise<Counts> {
 
 async function countKeys(view: StateView): Promise<Counts> {
   const counts = new Map<string, number>();
-  await inTurns(await storedValues(view, TABLE_PREFIX.keys), (value) => {
+  await processInTurns(await storedValues(view, TABLE_PREFIX.keys), (value) => {
     const { profile } = readKey(value);
     if (profile !== null) counts.set(profile, (counts.get(profile) ?? 0) + 1);
   });

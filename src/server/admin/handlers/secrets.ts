@@ -2,14 +2,14 @@
 
 import type { SecretRecord } from "../../../admin-api/index.ts";
 import { DONE, type Handlers } from "../handler-types.ts";
-import { fixed, type ListSource, tables } from "../lists.ts";
+import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Returns the list of secrets. It also changes with the keyring, because wrapping a data key again changes its `kek`. */
 export function secretList({ cluster: { view }, secrets }: Ports): ListSource<SecretRecord> {
-  return { ...tables(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), take: () => fixed(secrets.list()) };
+  return { ...tablesVersion(view, TABLE_PREFIX.secrets, TABLE_PREFIX.ring), take: () => fixedRows(secrets.list()) };
 }
 
 export const secretHandlers: Pick<Handlers, "put_secret" | "delete_secret" | "rewrap_secrets"> = {

@@ -2,7 +2,7 @@
 
 import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
 import { type Call, DONE, type Handlers } from "../handler-types.ts";
-import { fixed, type ListSource, tables } from "../lists.ts";
+import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports, SourceOutcome } from "../ports.ts";
 import { refusal } from "../refusal.ts";
 import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
@@ -10,7 +10,7 @@ import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Returns the list of sources. It changes with the state, and when this node begins to serve a revision or fails to. */
 export function sourceList({ cluster: { view }, sources }: Ports): ListSource<SourceRecord> {
-  const stored = tables(view, TABLE_PREFIX.sources);
+  const stored = tablesVersion(view, TABLE_PREFIX.sources);
   let statusChanges = 0;
   return {
     version: () => stored.version() + statusChanges,
@@ -26,7 +26,7 @@ export function sourceList({ cluster: { view }, sources }: Ports): ListSource<So
         for (const end of unwatch) end();
       };
     },
-    take: () => fixed(sources.list()),
+    take: () => fixedRows(sources.list()),
   };
 }
 

@@ -5,9 +5,9 @@ import { parseDuration } from "../../../base/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { commands, readSuspension, type SuspensionRow, suspensionRowKey } from "../../core/state/index.ts";
 import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
-import { command } from "../issue-command.ts";
+import { issueCommand } from "../issue-command.ts";
 import { mustExist } from "../known-names.ts";
-import { type ListSource, storedValues, tables } from "../lists.ts";
+import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
 import { refusal } from "../refusal.ts";
@@ -16,7 +16,7 @@ import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 export function suspensionList({ cluster: { view } }: Ports): ListSource<SuspensionRecord> {
   return {
-    ...tables(view, TABLE_PREFIX.suspensions),
+    ...tablesVersion(view, TABLE_PREFIX.suspensions),
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.suspensions);
       return (now) => mapped(stored, (value) => suspensionRecord(readSuspension(value), now));
@@ -48,7 +48,7 @@ export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspe
     mustExist(ports, kind, name);
     await refuseSecret(ports, reason, "callers");
     const ms = duration === "" ? null : Math.max(1, Math.floor(parseDuration(duration) ?? 0));
-    await command(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
+    await issueCommand(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
     const value = ports.cluster.view.get(suspensionRowKey(kind, name));
     if (value === undefined) {
       throw refusal("conflict", "The suspension was lifted at the same time.", { outcome: "done" });
@@ -56,7 +56,7 @@ export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspe
     return { value: suspensionRecord(readSuspension(value), ports.clock.now()) };
   },
   async delete_suspension({ params: { kind, name }, write }, ports) {
-    await command(ports, commands.suspensionDelete({ kind, name }), write);
+    await issueCommand(ports, commands.suspensionDelete({ kind, name }), write);
     return DONE;
   },
 };

@@ -1,16 +1,16 @@
 /** The usage ledger: rows are unpacked part by part as they are needed, since there may be a million. */
 
 import type { UsageRecord } from "../../../admin-api/index.ts";
-import { type ListSource, type StoredPart, stored, tables } from "../lists.ts";
+import { collectStored, type ListSource, type StoredPart, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 import { cellOf, FIELD, namesOf, scanText, usedParts } from "../usage-parts.ts";
 
 export function usageList({ cluster: { view } }: Pick<Ports, "cluster">): ListSource<UsageRecord> {
   const parts = async (): Promise<readonly StoredPart[]> =>
-    usedParts(await stored(view, TABLE_PREFIX.usage, (key, value) => [key, value] as const));
+    usedParts(await collectStored(view, TABLE_PREFIX.usage, (key, value) => [key, value] as const));
   return {
-    ...tables(view, TABLE_PREFIX.usage),
+    ...tablesVersion(view, TABLE_PREFIX.usage),
     async take() {
       const taken = await parts();
       return () => usageRows(taken);

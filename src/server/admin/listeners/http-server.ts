@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { asRefusal, type RefusalCode } from "../../../base/index.ts";
-import { discardRest, endSoon, waitsForInvitation } from "../body-reader.ts";
+import { discardRest, endAfterLinger, registerExpectContinue } from "../body-reader.ts";
 import { errorAnswer, refusal } from "../refusal.ts";
 
 export interface HttpOptions {
@@ -113,7 +113,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 
   // Without this listener Node would answer `100 Continue` at once. Here the caller is authenticated first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    waitsForInvitation(request, response);
+    registerExpectContinue(request, response);
     app.server.emit("request", request, response);
   });
 
@@ -148,7 +148,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     });
     // The rest of an unread body would be parsed as the next request.
     reply.raw.once("finish", () => {
-      if (!request.raw.complete) endSoon(request.raw);
+      if (!request.raw.complete) endAfterLinger(request.raw);
     });
     reply.headers({ ...ALWAYS, "x-gateway-request-id": request.id });
     // Exactly one `host` header is required; HTTP/1.0 requests may have none (RFC 9112, section 3.2).

@@ -2,7 +2,7 @@
 
 import type { QueryResult, TableName } from "../../../admin-api/index.ts";
 import type { GatherRows } from "../gather-nodes.ts";
-import { fixed } from "../lists.ts";
+import { fixedRows } from "../lists.ts";
 import type { ReadTable } from "./query-protocol.ts";
 import type { QueryEngineOptions, QuerySource } from "./types.ts";
 
@@ -27,7 +27,7 @@ export async function gatherAll(
       const own = (await sources.get(name)?.take())?.(now()) ?? [];
       const all = await gather(name, own, signal);
       if (all === undefined) return;
-      gathered.set(name, { version: () => 0, take: () => fixed(all.items) });
+      gathered.set(name, { version: () => 0, take: () => fixedRows(all.items) });
       for (const id of all.unanswered) unanswered.add(id);
       for (const id of all.cut) cut.add(id);
     }),

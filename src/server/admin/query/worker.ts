@@ -16,11 +16,11 @@ import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 /** Priority in the scale of `nice`; 19 is the lowest. */
 const LOW_PRIORITY = 15;
 
-const { onMessage, post: tell } = threadCaller<ToWorker, FromWorker>();
+const { onMessage, post } = threadCaller<ToWorker, FromWorker>();
 
 const machine = await openMachine();
-giveWay();
-takeAway();
+lowerPriority();
+removeGlobals();
 
 let plan: Plan | undefined;
 let tables: Row[][] = [];
@@ -30,15 +30,15 @@ let parts: Iterator<string> | undefined;
 
 onMessage((message) => {
   try {
-    take(message);
+    handleMessage(message);
   } catch (error) {
-    tell(failureOf(error));
+    post(resetAfterFailure(error));
   }
 });
-tell({ kind: "ready" });
+post({ kind: "ready" });
 
 /** Lowers the thread's priority, so that requests come first. Only Linux has priorities of threads. */
-function giveWay(): void {
+function lowerPriority(): void {
   try {
     const [, thread] = /\/task\/(\d+)$/.exec(readlinkSync("/proc/thread-self")) ?? [];
     if (thread !== undefined) setPriority(Number(thread), LOW_PRIORITY);
@@ -47,12 +47,12 @@ function giveWay(): void {
   }
 }
 
-function take(message: ToWorker): void {
+function handleMessage(message: ToWorker): void {
   switch (message.kind) {
     case "plan":
       parts = undefined;
       plan = planStatement(message.sql, message.parameters, message.tables);
-      tell({ kind: "planned", tables: plan.tables });
+      post({ kind: "planned", tables: plan.tables });
       return;
     case "begin":
       tables = plan?.tables.map(() => []) ?? [];
@@ -62,7 +62,7 @@ function take(message: ToWorker): void {
       addRows(message.table, message.text);
       return;
     case "labels":
-      tellWanted(message);
+      sendWanted(message);
       return;
     case "part":
       unpackerOf(message.table, "")?.add(message.label, message.texts);
@@ -103,9 +103,9 @@ function unpackerOf(table: number, now: string): Unpacker | undefined {
   return unpacker;
 }
 
-function tellWanted({ table, labels, now }: Extract<ToWorker, { kind: "labels" }>): void {
+function sendWanted({ table, labels, now }: Extract<ToWorker, { kind: "labels" }>): void {
   const unpacker = unpackerOf(table, now);
-  if (unpacker !== undefined) tell({ kind: "wanted", wanted: labels.map(unpacker.isWanted) });
+  if (unpacker !== undefined) post({ kind: "wanted", wanted: labels.map(unpacker.isWanted) });
 }
 
 function run(now: string): void {
@@ -118,17 +118,17 @@ function run(now: string): void {
   unpackers = new Map();
   plan = undefined;
   parts = answer.parts;
-  tell({ kind: "done", columns: answer.columns });
+  post({ kind: "done", columns: answer.columns });
 }
 
 function sendPart(): void {
   const part = parts?.next();
   const text = part?.done === true ? undefined : part?.value;
   if (text === undefined) parts = undefined;
-  tell({ kind: "part", text });
+  post({ kind: "part", text });
 }
 
-function failureOf(error: unknown): FromWorker {
+function resetAfterFailure(error: unknown): FromWorker {
   plan = undefined;
   tables = [];
   unpackers = new Map();
@@ -144,7 +144,7 @@ function failureOf(error: unknown): FromWorker {
  * Removes globals that a statement could use after breaking out of the engine. The actual defenses are the parser and the check
  * of the engine's tree; this is one more layer.
  */
-function takeAway(): void {
+function removeGlobals(): void {
   for (const name of [
     "process",
     "require",

@@ -36,27 +36,27 @@ export interface ChainAssembler {
   /** Returns the missing numbers between first and last, as ranges. */
   gaps(): readonly { readonly first: number; readonly last: number }[];
   /** Returns whether the record with this number has this hash. */
-  has(seq: number, hash: string): ReturnType<Fingerprints["compare"]>;
+  compare(seq: number, hash: string): ReturnType<Fingerprints["compare"]>;
 }
 
 /** Creates an assembler. `watched`: numbers whose hash is needed at the end, however many records there are. */
 export function createChainAssembler(fingerprints: Fingerprints, watched: readonly number[]): ChainAssembler {
   const byFirst = new Map<number, Run>();
   const byLast = new Map<number, Run>();
-  const seen = new Map<number, string>();
-  const asked = new Set(watched);
+  const watchedHashes = new Map<number, string>();
+  const watchedNumbers = new Set(watched);
   let records = 0;
   let copies = 0;
   let first = Number.POSITIVE_INFINITY;
   let last = -1;
   let start: Start | undefined;
 
-  function put(run: Run): void {
+  function addRun(run: Run): void {
     byFirst.set(run.first, run);
     byLast.set(run.last, run);
   }
 
-  function drop(run: Run): void {
+  function removeRun(run: Run): void {
     byFirst.delete(run.first);
     byLast.delete(run.last);
   }
@@ -75,9 +75,9 @@ export function createChainAssembler(fingerprints: Fingerprints, watched: readon
     if (after !== undefined && after.firstPrev !== hash) {
       findings.push({ kind: "link", seq: seq + 1, message: `it does not link to record ${seq}` });
     }
-    if (before !== undefined) drop(before);
-    if (after !== undefined) drop(after);
-    put({
+    if (before !== undefined) removeRun(before);
+    if (after !== undefined) removeRun(after);
+    addRun({
       first: before?.first ?? seq,
       firstPrev: before?.firstPrev ?? prev,
       last: after?.last ?? seq,
@@ -104,7 +104,7 @@ export function createChainAssembler(fingerprints: Fingerprints, watched: readon
     },
     add(record) {
       const { seq, hash } = record;
-      if (asked.has(seq) && !seen.has(seq)) seen.set(seq, hash);
+      if (watchedNumbers.has(seq) && !watchedHashes.has(seq)) watchedHashes.set(seq, hash);
       const known = fingerprints.compare(seq, hash);
       if (known === "same") {
         copies += 1;
@@ -125,8 +125,8 @@ export function createChainAssembler(fingerprints: Fingerprints, watched: readon
       const runs = [...byFirst.values()].toSorted((a, b) => a.first - b.first);
       return runs.slice(1).map((run, index) => ({ first: (runs[index]?.last ?? 0) + 1, last: run.first - 1 }));
     },
-    has(seq, hash) {
-      const exact = seen.get(seq);
+    compare(seq, hash) {
+      const exact = watchedHashes.get(seq);
       if (exact !== undefined) return exact === hash ? "same" : "other";
       return fingerprints.compare(seq, hash);
     },

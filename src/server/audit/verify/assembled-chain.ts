@@ -1,11 +1,11 @@
 /** Chain found in the input: its records, and the signatures that cannot be checked before its key is known. */
 
 import type { ChainAssembler } from "./assemble-chain.ts";
-import type { Signed } from "./examine.ts";
+import type { SignedRecord } from "./examine.ts";
 import type { ReadRecord } from "./read-record.ts";
 import type { Place } from "./types.ts";
 
-export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
+export interface UncheckedSignature extends SignedRecord, Pick<ReadRecord, "seq"> {
   readonly place: Place;
 }
 
@@ -14,7 +14,7 @@ export interface Unchecked extends Signed, Pick<ReadRecord, "seq"> {
  * ones after a crash. A collector that resends, or sends in parallel, does not keep that order, so records out of order are
  * reported but are no finding: the numbers, which are signed, define the order.
  */
-interface Order {
+interface RecordOrder {
   misplaced: number;
   firstMisplaced: Place | undefined;
   /** File that was read last, and the highest number in it. */
@@ -22,12 +22,12 @@ interface Order {
   highest: number;
 }
 
-export function createOrder(): Order {
+export function createRecordOrder(): RecordOrder {
   return { misplaced: 0, firstMisplaced: undefined, file: undefined, highest: -1 };
 }
 
 /** Updates the order with a record that is not a copy. */
-export function noteOrder(order: Order, seq: number, place: Place): void {
+export function updateOrder(order: RecordOrder, seq: number, place: Place): void {
   if (order.file !== place.file) {
     order.file = place.file;
     order.highest = -1;
@@ -43,10 +43,10 @@ export function noteOrder(order: Order, seq: number, place: Place): void {
 export interface AssembledChain {
   readonly node: string;
   readonly kid: string;
-  readonly book: ChainAssembler;
-  readonly order: Order;
+  readonly assembler: ChainAssembler;
+  readonly order: RecordOrder;
   hasKey: boolean;
-  readonly unchecked: Unchecked[];
+  readonly unchecked: UncheckedSignature[];
   /** Place of the first record, for findings about the whole chain. */
   readonly firstPlace: Place;
 }

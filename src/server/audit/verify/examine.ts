@@ -18,9 +18,9 @@ export type ExaminedLine =
   | (Exclude<ReadLine, ReadRecord | { readonly kind: "other" }> & { readonly line: number });
 
 /** Fields needed to check a signature. */
-export type Signed = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
+export type SignedRecord = Pick<ReadRecord, "kid" | "hash" | "sig" | "proof">;
 
-interface Keys {
+interface KeyRing {
   /** Adds the key of `kid`. `raw`: 32 bytes whose thumbprint is `kid`. */
   add(kid: string, raw: Uint8Array): void;
   /** Checks whether the key signed these bytes. */
@@ -30,7 +30,7 @@ interface Keys {
 /** Maximum number of keys. A trail of a fleet has a few hundred; more are an attempt to exhaust the memory. */
 const MAX_KEYS = 20_000;
 
-export function createKeys(): Keys {
+export function createKeyRing(): KeyRing {
   const keys = new Map<string, KeyObject>();
   /** Last valid signature. */
   let last: { readonly key: KeyObject; readonly signed: Buffer; readonly sig: string } | undefined;
@@ -51,14 +51,14 @@ export function createKeys(): Keys {
 }
 
 /** Returns the raw key that a start record names, if it is the key of its chain. */
-export function startKey({ kid, start }: Pick<ReadRecord, "kid" | "start">): Buffer | undefined {
+export function keyInStartRecord({ kid, start }: Pick<ReadRecord, "kid" | "start">): Buffer | undefined {
   if (start?.key === undefined || start.key.length > 64) return undefined;
   const raw = Buffer.from(start.key, "base64");
   return raw.length === 32 && thumbprintOf(raw) === kid ? raw : undefined;
 }
 
 /** Returns the records in the order of their lines. Lines that are not audit records are skipped. */
-export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstLine">, keys: Keys): ExaminedLine[] {
+export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstLine">, keys: KeyRing): ExaminedLine[] {
   const examined: ExaminedLine[] = [];
   let line = firstLine;
   for (let at = 0; at < bytes.length; line += 1) {
@@ -71,14 +71,14 @@ export function examineBlock({ bytes, firstLine }: Pick<Block, "bytes" | "firstL
       examined.push({ ...read, line });
       continue;
     }
-    const raw = startKey(read);
+    const raw = keyInStartRecord(read);
     if (raw !== undefined) keys.add(read.kid, raw);
     examined.push({ ...read, line, signature: checkSignature(read, keys) });
   }
   return examined;
 }
 
-export function checkSignature({ kid, hash, sig, proof }: Signed, keys: Keys): ExaminedRecord["signature"] {
+export function checkSignature({ kid, hash, sig, proof }: SignedRecord, keys: KeyRing): ExaminedRecord["signature"] {
   const digest = Buffer.from(hash, "base64url");
   if (proof === undefined) return keys.check(kid, digest, sig);
   const parsed = parseProof(proof);

@@ -7,11 +7,11 @@ import { openThread, type Thread as WorkerThread } from "../../../base/index.ts"
 import { THREAD_OPTIONS } from "../audit-worker-protocol.ts";
 import {
   checkSignature,
-  createKeys,
+  createKeyRing,
   type ExaminedLine,
   type ExaminedRecord,
   examineBlock,
-  type Signed,
+  type SignedRecord,
 } from "./examine.ts";
 import type { Block } from "./input-blocks.ts";
 
@@ -20,7 +20,7 @@ const BLOCKS_WITHOUT_THREADS = 4;
 
 export type Task =
   | { readonly kind: "block"; readonly bytes: Uint8Array; readonly firstLine: number }
-  | { readonly kind: "signatures"; readonly signed: readonly Signed[] };
+  | { readonly kind: "signatures"; readonly signed: readonly SignedRecord[] };
 
 export interface ToExaminer {
   /** Keys that the thread does not have yet. */
@@ -37,7 +37,7 @@ interface Pool {
   readonly width: number;
   addKey(kid: string, raw: Uint8Array): void;
   examine(block: Block): Promise<readonly ExaminedLine[]>;
-  check(signed: readonly Signed[]): Promise<readonly ExaminedRecord["signature"][]>;
+  check(signed: readonly SignedRecord[]): Promise<readonly ExaminedRecord["signature"][]>;
   close(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ interface Thread {
 }
 
 export function createPool(threadCount: number): Pool {
-  const own = createKeys();
+  const own = createKeyRing();
   const keys: (readonly [string, Uint8Array])[] = [];
   let threads: Thread[] = [];
   let blocks = 0;

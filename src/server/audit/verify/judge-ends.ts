@@ -19,36 +19,36 @@ export function judgeEnds(chains: readonly AssembledChain[], heads: readonly Wit
   for (const head of heads) judgeHead(head, byKey.get(chainKey(head.node, head.kid)), add);
 }
 
-function judgeGaps({ node, kid, book }: AssembledChain, add: Add): void {
-  for (const { first, last } of book.gaps()) {
+function judgeGaps({ node, kid, assembler }: AssembledChain, add: Add): void {
+  for (const { first, last } of assembler.gaps()) {
     const message = first === last ? "the record is missing" : `records ${first} to ${last} are missing`;
     add({ kind: "missing", node, kid, seq: first, message });
   }
 }
 
-function judgeKey({ node, kid, hasKey, unchecked, book, firstPlace }: AssembledChain, add: Add): void {
+function judgeKey({ node, kid, hasKey, unchecked, assembler, firstPlace }: AssembledChain, add: Add): void {
   if (hasKey) return;
   const why =
-    book.first === 0
+    assembler.first === 0
       ? "no start record names this key"
-      : `its start record is not in the input, which begins at ${book.first}`;
+      : `its start record is not in the input, which begins at ${assembler.first}`;
   const message = `the chain's key is not known: ${why}; ${unchecked.length} signatures were not checked (-key ${kid}=BASE64 gives it)`;
   add({ kind: "key", node, kid, place: firstPlace, message });
 }
 
 /** Checks the predecessor that a chain names. A chain whose directory was lost is succeeded by another. */
 function judgePredecessor(
-  { node, kid, book }: AssembledChain,
+  { node, kid, assembler }: AssembledChain,
   byKey: ReadonlyMap<string, AssembledChain>,
   add: Add,
 ): void {
-  const named = book.start?.succeeds;
+  const named = assembler.start?.succeeds;
   const before = named === undefined ? undefined : byKey.get(chainKey(node, named.kid));
-  if (named === undefined || before === undefined || named.seq < before.book.first) return;
+  if (named === undefined || before === undefined || named.seq < before.assembler.first) return;
   const found = (message: string): void => add({ kind: "succeeds", node, kid, seq: 0, message });
-  if (named.seq > before.book.last) {
-    found(`it succeeds record ${named.seq} of ${named.kid}, which ends at ${before.book.last} in the input`);
-  } else if (before.book.has(named.seq, named.hash) === "other") {
+  if (named.seq > before.assembler.last) {
+    found(`it succeeds record ${named.seq} of ${named.kid}, which ends at ${before.assembler.last} in the input`);
+  } else if (before.assembler.compare(named.seq, named.hash) === "other") {
     found(`it succeeds record ${named.seq} of ${named.kid}, which is another one in the input`);
   }
 }
@@ -63,10 +63,10 @@ function headFault(
   chain: AssembledChain | undefined,
 ): string | undefined {
   if (chain === undefined) return "the cluster has stored a record of this chain, but the input has none";
-  const { first, last } = chain.book;
+  const { first, last } = chain.assembler;
   if (seq > last) return `the cluster has stored record ${seq}, but the chain ends at ${last}: it was cut`;
   if (seq < first) return `the cluster has witnessed record ${seq}, and the input begins at ${first}`;
-  const known = chain.book.has(seq, hash);
+  const known = chain.assembler.compare(seq, hash);
   if (known === "other") return "the record differs from the one that the cluster has stored";
   return known === "unknown" ? "the cluster has stored the record, but it is missing in the input" : undefined;
 }

@@ -9,9 +9,9 @@
 
 import { availableParallelism } from "node:os";
 import { createChainAssembler } from "./assemble-chain.ts";
-import { type AssembledChain, createOrder, noteOrder, type Unchecked } from "./assembled-chain.ts";
+import { type AssembledChain, createRecordOrder, type UncheckedSignature, updateOrder } from "./assembled-chain.ts";
 import { createControlCounts } from "./control-counts.ts";
-import { type ExaminedLine, type ExaminedRecord, startKey } from "./examine.ts";
+import { type ExaminedLine, type ExaminedRecord, keyInStartRecord } from "./examine.ts";
 import { createPool } from "./examiner-pool.ts";
 import { chainKey, createFindings } from "./findings.ts";
 import { createFingerprints } from "./fingerprints.ts";
@@ -47,8 +47,16 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     const key = chainKey(node, kid);
     const known = chains.get(key);
     if (known !== undefined || chains.size >= MAX_CHAINS) return known;
-    const book = createChainAssembler(fingerprints.chain(), watched.get(key) ?? []);
-    const chain = { node, kid, book, order: createOrder(), hasKey: keys.has(kid), unchecked: [], firstPlace };
+    const assembler = createChainAssembler(fingerprints.chain(), watched.get(key) ?? []);
+    const chain = {
+      node,
+      kid,
+      assembler,
+      order: createRecordOrder(),
+      hasKey: keys.has(kid),
+      unchecked: [],
+      firstPlace,
+    };
     chains.set(key, chain);
     return chain;
   }
@@ -73,16 +81,16 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
       return;
     }
     if (!record.isWhole) found("altered", "its content does not match its hash");
-    const { copies } = chain.book;
-    for (const { kind, seq: of, message } of chain.book.add(record)) {
+    const { copies } = chain.assembler;
+    for (const { kind, seq: of, message } of chain.assembler.add(record)) {
       findings.add({ kind, node, kid, seq: of, place, message });
     }
-    if (chain.book.copies === copies) {
-      noteOrder(chain.order, seq, place);
+    if (chain.assembler.copies === copies) {
+      updateOrder(chain.order, seq, place);
       if (record.isWhole && record.signature !== "bad") controls.add(record.controls);
     }
     if (record.start !== undefined) {
-      const raw = startKey(record);
+      const raw = keyInStartRecord(record);
       if (raw === undefined) found("start", "the key that the start record names is not the chain's");
       else if (!chain.hasKey) {
         chain.hasKey = true;
@@ -94,7 +102,10 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   /** Keeps the signature until the chain's key is known. */
-  async function postpone(chain: AssembledChain, { kid, hash, sig, proof, seq, place }: Unchecked): Promise<void> {
+  async function postpone(
+    chain: AssembledChain,
+    { kid, hash, sig, proof, seq, place }: UncheckedSignature,
+  ): Promise<void> {
     if (uncheckedCount >= MAX_UNCHECKED && !chain.hasKey) {
       const message = `more than ${MAX_UNCHECKED} records wait for a key: give it with -key, or the file with the start record first`;
       findings.add({ kind: "bound", node: chain.node, kid, seq, place, message });
@@ -156,8 +167,8 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   };
 }
 
-function report({ node, kid, book, order }: AssembledChain, isVerified: boolean): ChainReport {
-  const { first, last, records, copies, start } = book;
+function report({ node, kid, assembler, order }: AssembledChain, isVerified: boolean): ChainReport {
+  const { first, last, records, copies, start } = assembler;
   const { misplaced, firstMisplaced } = order;
   const ephemeral = start?.ephemeral;
   return { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified };

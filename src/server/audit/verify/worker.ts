@@ -1,11 +1,11 @@
 /** Thread of the verification: examines one task at a time, in order. */
 
 import { threadCaller } from "../../../base/index.ts";
-import { checkSignature, createKeys, examineBlock } from "./examine.ts";
+import { checkSignature, createKeyRing, examineBlock } from "./examine.ts";
 import type { FromExaminer, Task, ToExaminer } from "./examiner-pool.ts";
 
 const { onMessage, post } = threadCaller<ToExaminer, FromExaminer>();
-const keys = createKeys();
+const keys = createKeyRing();
 
 onMessage(({ keys: newKeys, task }) => {
   for (const [kid, raw] of newKeys) keys.add(kid, raw);

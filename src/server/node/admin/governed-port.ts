@@ -5,7 +5,7 @@
  * The list contains the shared bucket of each budget, also before its first use, and the callers' own buckets that are used in
  * the current window or in this node's ledger: a key that spends nothing has no row.
  */
-import { type BudgetRecord, type Governed, stored } from "../../admin/index.ts";
+import { type BudgetRecord, collectStored, type Governed } from "../../admin/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import {
   type BucketRowInput,
@@ -128,7 +128,7 @@ export function governedPort({ configuration, view, node, ledger, refusals }: Go
       const budgets = snapshot?.governance.budgets ?? [];
       const own = budgets.filter(({ isShared }) => !isShared);
       const ends = new Set(own.map((rule) => endOf(rule, ledger.now())));
-      const keys = await stored(view, USAGE, (key) => (ends.has(key.slice(-END_LENGTH)) ? key : undefined));
+      const keys = await collectStored(view, USAGE, (key) => (ends.has(key.slice(-END_LENGTH)) ? key : undefined));
       return { [Symbol.iterator]: () => bucketRows({ view, node, ledger, refusals }, budgets, keys) };
     },
     onChange(listener) {

@@ -27,7 +27,7 @@ import {
   compileDeployment,
   type GuardrailEngine,
   type Rules,
-  type Trusted,
+  type TrustedSettings,
 } from "../../snapshot/index.ts";
 
 export interface SourcesInput {
@@ -45,7 +45,7 @@ export interface SourcesInput {
   /** See `GovernanceInput`. */
   readonly hasReconciled?: boolean;
   /** Settings of the node file; `undefined` if no node file could be read. */
-  readonly trusted?: Trusted | undefined;
+  readonly trusted?: TrustedSettings | undefined;
   /** Engine of access rules; required if the sources may contain rules. */
   readonly rules?: Rules | undefined;
   /** Engine of guardrails; required if the sources may contain guardrails. */
@@ -104,7 +104,7 @@ export async function prepareSources(sources: CompiledSources, signal: AbortSign
  * Returns the node settings that a deployment is validated against. `started`: settings with which the admin API and the
  * inspector were opened; a reload does not change these.
  */
-export function trustedSettingsOf(nodeFile: NodeFile, started: NodeFile = nodeFile): Trusted {
+export function trustedSettingsOf(nodeFile: NodeFile, started: NodeFile = nodeFile): TrustedSettings {
   const adminAudiences = new Map<string, Set<string>>();
   for (const { issuer, audience } of [nodeFile, started].flatMap(({ admin }) => admin?.issuers ?? [])) {
     adminAudiences.set(issuer, (adminAudiences.get(issuer) ?? new Set()).add(audience));
@@ -116,9 +116,9 @@ export function trustedSettingsOf(nodeFile: NodeFile, started: NodeFile = nodeFi
   };
 }
 
-function inspectorTermsOf({ extproc, cluster }: NodeFile): Trusted["inspector"] {
+function inspectorTermsOf({ extproc, cluster }: NodeFile): TrustedSettings["inspector"] {
   if (extproc?.inspect_listen === undefined) return undefined;
-  return { inspectsResponses: extproc.inspect_responses !== "", isOnly: cluster.data_dir === undefined };
+  return { inspectsResponses: extproc.inspect_responses !== "", isInspectionOnly: cluster.data_dir === undefined };
 }
 
 export type SourcesChange =

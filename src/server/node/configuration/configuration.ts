@@ -89,8 +89,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     rules ??= await loadRules(texts);
     // The counters can be created only once, and two callers may get here at the same time.
     if (guardrails === undefined && texts.some(mayHoldGuardrails)) {
-      const { instruments, callModel, preparesDetectorsLazily: isSpare = false } = options;
-      loadingGuardrails ??= loadGuardrails(texts, { instruments, log, callModel, isSpare });
+      const { instruments, callModel, preparesDetectorsLazily = false } = options;
+      loadingGuardrails ??= loadGuardrails(texts, { instruments, log, callModel, preparesDetectorsLazily });
       guardrails = await loadingGuardrails;
     }
   };

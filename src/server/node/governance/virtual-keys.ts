@@ -62,7 +62,7 @@ export function openKeyStore(view: StateView, generation: number = GENERATION): 
   };
 
   return {
-    byId(id) {
+    findById(id) {
       const version = view.version(TABLE);
       const known = young.get(id);
       return known !== undefined && known.version === version ? known.key : find(id, version);

@@ -1,6 +1,6 @@
 /** Messages between the main thread and the thread of a rehearsal: one question, one answer. */
 import type { PackedChunk } from "../../core/rehearsal/index.ts";
-import type { BucketNow, KeyNow, RehearsalResult } from "../../rehearsal/index.ts";
+import type { CurrentBucket, CurrentKey, RehearsalResult } from "../../rehearsal/index.ts";
 import type { TransferredInputs } from "../worker/index.ts";
 
 /** Question to the thread. It contains secrets of the configuration, which must stay in this process. */
@@ -14,8 +14,8 @@ export interface RehearsalQuestion {
     readonly since: number;
     readonly chunks: readonly PackedChunk[];
   }[];
-  readonly keys: readonly (readonly [id: string, key: KeyNow])[];
-  readonly buckets: readonly BucketNow[];
+  readonly keys: readonly (readonly [id: string, key: CurrentKey])[];
+  readonly buckets: readonly CurrentBucket[];
   /** Time of the reading, in milliseconds since 1970. */
   readonly now: number;
   /** Time before which requests are excluded, in milliseconds since 1970. */

@@ -18,7 +18,7 @@ import {
   type RecordStore,
 } from "../../core/rehearsal/index.ts";
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../../core/state/index.ts";
-import type { BucketNow, KeyNow } from "../../rehearsal/index.ts";
+import type { CurrentBucket, CurrentKey } from "../../rehearsal/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 import { gatherRecords, pageOf } from "./gather-records.ts";
 import { judgeApart } from "./judge-in-thread.ts";
@@ -139,7 +139,7 @@ function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["clust
       }
     }
   }
-  return [...ids].flatMap((id): (readonly [string, KeyNow])[] => {
+  return [...ids].flatMap((id): (readonly [string, CurrentKey])[] => {
     const named = view.get(keyIdRowKey(id));
     const row = named === undefined ? undefined : view.get(keyRowKey(readKeyName(named)));
     if (row === undefined) return [];
@@ -154,10 +154,10 @@ const CALLER_START = '{"kind":"key"';
 async function bucketsOf(
   { budgets }: RehearsalOptions["governed"],
   configuration: Configuration,
-): Promise<readonly BucketNow[]> {
+): Promise<readonly CurrentBucket[]> {
   const compiled = configuration.running()?.compiled;
   const rules = compiled?.kind === "compiled" ? compiled.snapshot.governance.budgets : [];
-  const buckets: BucketNow[] = [];
+  const buckets: CurrentBucket[] = [];
   for (const { budget, bucket, used, resets_at: resetsAt } of await budgets()) {
     const rule = rules.find(({ name }) => name === budget);
     if (rule === undefined || buckets.length >= MAX_BUCKETS) continue;

@@ -2,7 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { threadCaller } from "../../../base/index.ts";
 import { unpack } from "../../core/rehearsal/index.ts";
-import { type RehearsalResult, rehearse, type Side } from "../../rehearsal/index.ts";
+import { type ConfigurationSide, type RehearsalResult, rehearse } from "../../rehearsal/index.ts";
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
 import { compileSources } from "../configuration/compile-sources.ts";
 import { fromTransferredInputs, type TransferredInputs } from "../worker/inputs.ts";
@@ -21,8 +21,8 @@ async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
   const startedAt = performance.now();
   const texts = [question.inForce, question.proposed].flatMap(({ sources }) => sources.map(({ text }) => text));
   const rules = await loadRules(texts);
-  const guardrails = await loadGuardrails(texts, { isSpare: true });
-  const sideOf = (inputs: TransferredInputs): Side => {
+  const guardrails = await loadGuardrails(texts, { preparesDetectorsLazily: true });
+  const sideOf = (inputs: TransferredInputs): ConfigurationSide => {
     const { compiled, deployment } = compileSources({ ...fromTransferredInputs(inputs), env, rules, guardrails });
     if (compiled.kind === "refused" || deployment.asWritten === undefined) {
       throw new Error("a configuration that compiles on the main thread does not compile here");

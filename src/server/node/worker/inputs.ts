@@ -5,7 +5,7 @@
 import type { NamedOverlay } from "../../core/catalog/index.ts";
 import type { Source } from "../../core/config/index.ts";
 import type { Secrets } from "../../secrets/index.ts";
-import type { Trusted } from "../../snapshot/index.ts";
+import type { TrustedSettings } from "../../snapshot/index.ts";
 import type { SourcesInput } from "../configuration/compile-sources.ts";
 import type { Views } from "../model-cache.ts";
 
@@ -22,7 +22,7 @@ export interface TransferredInputs {
   readonly limitRev: number;
   readonly hasReconciled: boolean;
   readonly trusted:
-    | (Omit<Trusted, "adminAudiences"> & { readonly adminAudiences: Rows<readonly string[]> })
+    | (Omit<TrustedSettings, "adminAudiences"> & { readonly adminAudiences: Rows<readonly string[]> })
     | undefined;
   readonly models: Rows<NonNullable<ReturnType<Views["get"]>>>;
   readonly storedAt: Rows<number | undefined>;

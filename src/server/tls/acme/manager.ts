@@ -15,7 +15,7 @@ import {
   type OrderRows,
   type WantedCertificate,
 } from "./order-machine.ts";
-import { type PerformPorts, perform } from "./perform.ts";
+import { type PerformPorts, performEffect } from "./perform.ts";
 import type { CertificateStore, OpenedRow } from "./ports.ts";
 import { DAY } from "./renewal-time.ts";
 
@@ -123,7 +123,7 @@ export function startManager({ store, ports, wanted, ready, onStep, onProblem }:
         await pause(effect.until - ports.now(), signal);
         continue;
       }
-      const answer = await perform(effect, world.record?.issued ?? null, world.account, ports, signal).catch(
+      const answer = await performEffect(effect, world.record?.issued ?? null, world.account, ports, signal).catch(
         (error: unknown) => failureAnswer(error, signal),
       );
       const next = after(world, effect, answer, wanted, ports.now());

@@ -43,10 +43,10 @@ export interface PerformPorts {
   readonly onProblem: (message: string, error: unknown) => void;
 }
 
-type Doing<D extends Effect["do"]> = Extract<Effect, { readonly do: D }>;
+type EffectOf<D extends Effect["do"]> = Extract<Effect, { readonly do: D }>;
 
-export async function perform(
-  effect: Exclude<Effect, Doing<"wait">>,
+export async function performEffect(
+  effect: Exclude<Effect, EffectOf<"wait">>,
   issued: Issued | null,
   account: Account | undefined,
   ports: PerformPorts,
@@ -69,11 +69,11 @@ export async function perform(
     case "abandon":
       return { kind: "abandoned" };
     case "clean":
-      return await clean(effect.records, ports, signal);
+      return await removeRecords(effect.records, ports, signal);
     case "ask":
-      return await ask(effect.issued, ports, signal);
+      return await fetchRenewalWindow(effect.issued, ports, signal);
     default:
-      return await inOrder(effect, ports, signal);
+      return await performOrderStep(effect, ports, signal);
   }
 }
 
@@ -88,37 +88,37 @@ async function register(
   return { kind: "registered", url: await authority.register(key, wanted.email, signal) };
 }
 
-async function inOrder(
+async function performOrderStep(
   { do: step, account, order }: { readonly do: Order["step"]; readonly account: Account; readonly order: Order },
-  hands: PerformPorts,
+  ports: PerformPorts,
   signal: AbortSignal,
 ): Promise<EffectResult> {
   const { key, url: accountUrl, thumbprint } = account;
-  const session = hands.authority.as({ key, url: accountUrl ?? "" });
-  if (step === "order") return await newOrder(order, session, hands, signal);
+  const session = ports.authority.as({ key, url: accountUrl ?? "" });
+  if (step === "order") return await newOrder(order, session, ports, signal);
   const url = order.url ?? "";
   switch (step) {
     case "check":
-      return await check(url, order, session, hands, signal);
+      return await findPendingChallenges(url, order, session, ports, signal);
     case "publish":
-      await publish(order, thumbprint, hands, signal);
+      await publish(order, thumbprint, ports, signal);
       return { kind: "published" };
     case "respond":
-      await respond(order.challenges, session, hands, signal);
+      await respond(order.challenges, session, ports, signal);
       return { kind: "validated" };
     case "finalize": {
       const state = await session.order(url, signal);
-      if (state.status === "pending" || state.status === "invalid") throw await rejection(state, session, signal);
-      if (state.status === "ready") await session.finalize(state, hands.wanted.names, order.key, signal);
+      if (state.status === "pending" || state.status === "invalid") throw await orderRejection(state, session, signal);
+      if (state.status === "ready") await session.finalize(state, ports.wanted.names, order.key, signal);
       return { kind: "handed_in" };
     }
     case "download":
-      return { kind: "issued", issued: await download(url, order, thumbprint, session, hands, signal) };
+      return { kind: "issued", issued: await download(url, order, thumbprint, session, ports, signal) };
   }
 }
 
 /** Throws if this machine's clock is far off, which makes certificates look expired or not yet valid. */
-function refuseSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
+function checkClockSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
   if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
   const words = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
@@ -128,12 +128,12 @@ function refuseSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
 async function newOrder(
   order: Order,
   session: AccountSession,
-  hands: PerformPorts,
+  ports: PerformPorts,
   signal: AbortSignal,
 ): Promise<EffectResult> {
-  const { authority, wanted } = hands;
+  const { authority, wanted } = ports;
   const directory = await authority.directory(signal);
-  refuseSkew(directory);
+  checkClockSkew(directory);
   const { renewalInfo } = directory;
   const replaces = renewalInfo === undefined ? null : order.replaces;
   try {
@@ -144,27 +144,27 @@ async function newOrder(
   }
 }
 
-const CHECK_MS = 60_000;
+const MAX_CHECK_MS = 60_000;
 
 /** Returns the challenges that are still to be proved. */
-async function check(
+async function findPendingChallenges(
   url: string,
   order: Order,
   session: AccountSession,
-  hands: PerformPorts,
+  ports: PerformPorts,
   signal: AbortSignal,
 ): Promise<EffectResult> {
-  const bases = new Set(hands.wanted.names.map((name) => name.replace(/^\*\./, "")));
-  return await polled<EffectResult>("the order", CHECK_MS, hands, signal, async () => {
+  const bases = new Set(ports.wanted.names.map((name) => name.replace(/^\*\./, "")));
+  return await pollUntilDone<EffectResult>("the order", MAX_CHECK_MS, ports, signal, async () => {
     const state = await session.order(url, signal);
-    if (state.status === "invalid") throw await rejection(state, session, signal);
+    if (state.status === "invalid") throw await orderRejection(state, session, signal);
     if (state.status === "ready") return { kind: "done", value: { kind: "ready" } };
     if (state.status !== "pending") return { kind: "done", value: { kind: "handed_in" } };
     const challenges: Challenge[] = [];
     for (const authorization of state.authorizations) {
       const it = await session.authorization(authorization, signal);
       if (it.status === "valid") continue;
-      if (it.status !== "pending") throw refusedName(it);
+      if (it.status !== "pending") throw nameRefusal(it);
       if (!bases.has(it.name)) {
         throw new AttemptFailed("ca_answer", "the authority requires proof of a name that was not requested");
       }
@@ -180,8 +180,8 @@ async function check(
   });
 }
 
-async function publish(order: Order, thumbprint: string, hands: PerformPorts, signal: AbortSignal): Promise<void> {
-  const { dns, store } = hands;
+async function publish(order: Order, thumbprint: string, ports: PerformPorts, signal: AbortSignal): Promise<void> {
+  const { dns, store } = ports;
   if (dns === undefined) return await store.whenReplicated(signal);
   await dns.publish(
     order.challenges.map(({ name, token }) => txtRecordOf(name, token, thumbprint)),
@@ -189,12 +189,12 @@ async function publish(order: Order, thumbprint: string, hands: PerformPorts, si
   );
 }
 
-const VALIDATION_MS = 120_000;
+const MAX_VALIDATION_MS = 120_000;
 
 async function respond(
   challenges: readonly Challenge[],
   session: AccountSession,
-  hands: PerformPorts,
+  ports: PerformPorts,
   signal: AbortSignal,
 ) {
   for (const { url, authorization } of challenges) {
@@ -203,26 +203,26 @@ async function respond(
     if (status === "pending") await session.respond(url, signal);
   }
   for (const { authorization, name } of challenges) {
-    await polled(`the proof of ${name}`, VALIDATION_MS, hands, signal, async () => {
+    await pollUntilDone(`the proof of ${name}`, MAX_VALIDATION_MS, ports, signal, async () => {
       const it = await session.authorization(authorization, signal);
       if (it.status === "pending") return { kind: "again", retryAt: it.retryAt };
-      if (it.status !== "valid") throw refusedName(it);
+      if (it.status !== "valid") throw nameRefusal(it);
       return { kind: "done", value: undefined };
     });
   }
 }
 
-function refusedName({ name, status, problem: { type, words } }: AuthorizationState): AttemptFailed {
+function nameRefusal({ name, status, problem: { type, words } }: AuthorizationState): AttemptFailed {
   const reason = words === "" ? `its authorization is ${status}` : words;
   const isPolicy = type === "caa" || type === "rejectedIdentifier";
   return new AttemptFailed(isPolicy ? "refused" : "validation", `${name} was not verified: ${reason}`);
 }
 
 /** Returns why an order failed, with the failing name if there is one. */
-async function rejection(state: OrderState, session: AccountSession, signal: AbortSignal): Promise<AttemptFailed> {
+async function orderRejection(state: OrderState, session: AccountSession, signal: AbortSignal): Promise<AttemptFailed> {
   for (const url of state.authorizations) {
     const it = await session.authorization(url, signal);
-    if (it.status !== "valid" && it.status !== "pending") return refusedName(it);
+    if (it.status !== "valid" && it.status !== "pending") return nameRefusal(it);
   }
   const { type, words } = state.problem;
   const reason = words === "" ? `it is ${state.status}` : words;
@@ -230,7 +230,7 @@ async function rejection(state: OrderState, session: AccountSession, signal: Abo
   return new AttemptFailed(isPolicy ? "refused" : "validation", `the authority rejected the order: ${reason}`);
 }
 
-const ISSUANCE_MS = 60_000;
+const MAX_ISSUANCE_MS = 60_000;
 const STUCK_AGAIN_MS = 5 * 60_000;
 
 async function download(
@@ -238,23 +238,23 @@ async function download(
   { key }: Order,
   thumbprint: string,
   session: AccountSession,
-  hands: PerformPorts,
+  ports: PerformPorts,
   signal: AbortSignal,
 ): Promise<Issued> {
-  const { authority, wanted, now, random } = hands;
-  const state = await polled("the certificate", ISSUANCE_MS, hands, signal, async () => {
+  const { authority, wanted, now, random } = ports;
+  const state = await pollUntilDone("the certificate", MAX_ISSUANCE_MS, ports, signal, async () => {
     const it = await session.order(url, signal);
     if (it.status === "valid") return { kind: "done", value: it };
-    if (it.status !== "processing") throw await rejection(it, session, signal);
+    if (it.status !== "processing") throw await orderRejection(it, session, signal);
     return { kind: "again", retryAt: it.retryAt };
   });
   const chain = await session.download(state, signal);
   // The certificate is issued even if the authority no longer answers.
   const directory = await authority.directory(signal).catch(() => signal.throwIfAborted());
-  if (directory !== undefined) refuseSkew(directory);
+  if (directory !== undefined) checkClockSkew(directory);
   const at = now();
   // The authority's clock decides: by a clock that is a minute behind it, a new certificate would not be valid yet.
-  const { notBefore, notAfter } = accepted(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
+  const { notBefore, notAfter } = checkCertificate(chain, key, wanted.names, at + (directory?.skewMs ?? 0));
   const certId = certIdOf(chain) ?? null;
   const hasRenewalInfo = directory === undefined || directory.renewalInfo !== undefined;
   return {
@@ -272,20 +272,20 @@ async function download(
 }
 
 /** Checks that the issued certificate is the ordered one before it is used. */
-function accepted(chain: string, key: string, names: readonly string[], now: number) {
-  const bad = (message: string): AttemptFailed =>
+function checkCertificate(chain: string, key: string, names: readonly string[], now: number) {
+  const badCertificate = (message: string): AttemptFailed =>
     new AttemptFailed("bad_certificate", `the authority's certificate is not used: ${message}`);
   const read = readCertificate(chain, key, now);
-  if (read.kind === "problem") throw bad(read.message);
-  if (read.untimely !== undefined) throw bad(read.untimely.message);
+  if (read.kind === "problem") throw badCertificate(read.message);
+  if (read.untimely !== undefined) throw badCertificate(read.untimely.message);
   const leaf = new X509Certificate(chain);
   const covered = new Set(read.certificate.names.map((name) => name.toLowerCase()));
   const missing = names.filter((name) => !covered.has(name) && leaf.checkHost(name) === undefined);
-  if (missing.length > 0) throw bad(`it is not for ${missing.slice(0, 5).join(", ")}`);
+  if (missing.length > 0) throw badCertificate(`it is not for ${missing.slice(0, 5).join(", ")}`);
   return read.certificate;
 }
 
-async function clean(
+async function removeRecords(
   records: readonly TxtRecord[],
   { dns, onProblem }: PerformPorts,
   signal: AbortSignal,
@@ -308,7 +308,7 @@ async function clean(
   return { kind: "cleaned", left };
 }
 
-async function ask(
+async function fetchRenewalWindow(
   issued: Issued,
   { authority, now, random, onProblem }: PerformPorts,
   signal: AbortSignal,
@@ -337,7 +337,7 @@ const FIRST_POLL_MS = 250;
 const POLL_MS = { least: 1_000, most: 30_000 };
 
 /** Polls until done, at the pace that the authority asks for. After `limitMs` the order waits for the next attempt. */
-async function polled<T>(
+async function pollUntilDone<T>(
   what: string,
   limitMs: number,
   { now }: Pick<PerformPorts, "now">,

@@ -8,7 +8,7 @@ import {
   type IssuerBinding,
   type KeyStore,
   mintKey,
-  type Presented,
+  type PresentedCredentials,
   type StoredKey,
   type TokenVerifier,
 } from "../../../../src/server/auth/index.ts";
@@ -27,7 +27,7 @@ export function memoryKeys(): MemoryKeys {
   const asked: string[] = [];
   return {
     asked,
-    byId(id) {
+    findById(id) {
       asked.push(id);
       return byId.get(id);
     },
@@ -51,11 +51,11 @@ export function testBinding(changes: Partial<IssuerBinding> = {}): IssuerBinding
   return { issuer: "corp", audience: "gateway", subject: "user", profile: undefined, profiles: undefined, ...changes };
 }
 
-export function presented(changes: Partial<Presented>): Presented {
+export function presented(changes: Partial<PresentedCredentials>): PresentedCredentials {
   return { authorization: undefined, xApiKey: undefined, apiKey: undefined, protocolToken: undefined, ...changes };
 }
 
-export function bearer(text: string): Presented {
+export function bearer(text: string): PresentedCredentials {
   return presented({ authorization: `Bearer ${text}` });
 }
 
@@ -66,7 +66,11 @@ interface Asked {
 
 const RULES = testRules();
 
-export async function identify(callers: Callers, from: Presented, asked: Asked = {}): Promise<Identification> {
+export async function identify(
+  callers: Callers,
+  from: PresentedCredentials,
+  asked: Asked = {},
+): Promise<Identification> {
   return callers.identify(
     from,
     asked.rules ?? RULES,
@@ -76,7 +80,7 @@ export async function identify(callers: Callers, from: Presented, asked: Asked =
 }
 
 /** Returns the kind of the caller, or the fault. */
-export async function outcome(callers: Callers, from: Presented, asked: Asked = {}): Promise<string> {
+export async function outcome(callers: Callers, from: PresentedCredentials, asked: Asked = {}): Promise<string> {
   const found = await identify(callers, from, asked);
   return found.kind === "caller" ? found.caller.kind : found.fault;
 }

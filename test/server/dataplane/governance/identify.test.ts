@@ -54,9 +54,9 @@ test("a change after the last request of a connection applies to the next", () =
     string | undefined,
   ])[] = [
     ["nothing", () => undefined, "k first"],
-    ["its profile", ({ keys }, id) => keys.put({ ...keys.byId(id), profile: "other" } as never), "k other"],
-    ["its name", ({ keys }, id) => keys.put({ ...keys.byId(id), name: "renamed" } as never), "renamed first"],
-    ["its secret", ({ keys }, id) => keys.put({ ...keys.byId(id), digest: "0".repeat(64) } as never), undefined],
+    ["its profile", ({ keys }, id) => keys.put({ ...keys.findById(id), profile: "other" } as never), "k other"],
+    ["its name", ({ keys }, id) => keys.put({ ...keys.findById(id), name: "renamed" } as never), "renamed first"],
+    ["its secret", ({ keys }, id) => keys.put({ ...keys.findById(id), digest: "0".repeat(64) } as never), undefined],
     ["that it is there", ({ keys }, id) => keys.remove(id), undefined],
     ["the time", ({ clock }) => clock.advance(3_600_000), undefined],
   ];

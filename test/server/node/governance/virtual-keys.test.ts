@@ -37,9 +37,9 @@ function open(generation?: number) {
 
 test("a key is found by its id with its minted fields, and another id finds nothing", () => {
   const { store, run } = open();
-  assert.equal(store.byId("aaaaaaaa"), undefined);
+  assert.equal(store.findById("aaaaaaaa"), undefined);
   run(create("ci", "aaaaaaaa", "chat"));
-  assert.deepEqual(store.byId("aaaaaaaa"), {
+  assert.deepEqual(store.findById("aaaaaaaa"), {
     id: "aaaaaaaa",
     name: "ci",
     profile: "chat",
@@ -47,21 +47,21 @@ test("a key is found by its id with its minted fields, and another id finds noth
     digest: DIGEST,
     expires_at: null,
   });
-  for (const id of ["aaaaaaab", "ci", "", "../key/ci", "a".repeat(10_000)]) assert.equal(store.byId(id), undefined);
+  for (const id of ["aaaaaaab", "ci", "", "../key/ci", "a".repeat(10_000)]) assert.equal(store.findById(id), undefined);
 });
 
 test("the object stays the same and immutable while its key is unchanged", () => {
   const { store, run, reload } = open();
   run(create("ci", "aaaaaaaa"));
-  const key = store.byId("aaaaaaaa");
+  const key = store.findById("aaaaaaaa");
   assert.ok(key && Object.isFrozen(key) && Object.isFrozen(key.metadata));
   run(create("other", "bbbbbbbb"));
   run(commands.keyDelete({ name: "other" }));
-  assert.equal(store.byId("aaaaaaaa"), key);
+  assert.equal(store.findById("aaaaaaaa"), key);
   reload();
-  assert.equal(store.byId("aaaaaaaa"), key, "after a snapshot that has it as it was");
+  assert.equal(store.findById("aaaaaaaa"), key, "after a snapshot that has it as it was");
   run(commands.keyPatch({ name: "ci", profile: "batch" }));
-  const changed = store.byId("aaaaaaaa");
+  const changed = store.findById("aaaaaaaa");
   assert.notEqual(changed, key);
   assert.equal(changed?.profile, "batch");
 });
@@ -70,11 +70,11 @@ test("a deleted or rotated key is no longer found in the same turn as the view's
   const { store, run } = open();
   run(create("one", "aaaaaaaa"));
   run(create("two", "bbbbbbbb"));
-  assert.ok(store.byId("aaaaaaaa") && store.byId("bbbbbbbb"));
+  assert.ok(store.findById("aaaaaaaa") && store.findById("bbbbbbbb"));
   run(commands.keyDelete({ name: "one" }));
   run(commands.keyRotate({ name: "two", id: "cccccccc", digest: DIGEST }));
   assert.deepEqual(
-    ["aaaaaaaa", "bbbbbbbb", "cccccccc"].map((id) => store.byId(id)?.name),
+    ["aaaaaaaa", "bbbbbbbb", "cccccccc"].map((id) => store.findById(id)?.name),
     [undefined, undefined, "two"],
   );
 });
@@ -82,9 +82,9 @@ test("a deleted or rotated key is no longer found in the same turn as the view's
 test("a watcher of keys sees a change through the store, in any order of watchers", () => {
   const { store, run, view } = open();
   run(create("ci", "aaaaaaaa", "chat"));
-  store.byId("aaaaaaaa");
+  store.findById("aaaaaaaa");
   const seen: (string | null | undefined)[] = [];
-  view.watch("key/", () => seen.push(store.byId("aaaaaaaa")?.profile));
+  view.watch("key/", () => seen.push(store.findById("aaaaaaaa")?.profile));
   run(commands.keyPatch({ name: "ci", profile: "batch" }));
   run(commands.keyDelete({ name: "ci" }));
   assert.deepEqual(seen, ["batch", undefined]);
@@ -93,11 +93,11 @@ test("a watcher of keys sees a change through the store, in any order of watcher
 test("keys missing in a snapshot are gone", () => {
   const { store, run, apply, reload } = open();
   run(create("ci", "aaaaaaaa"));
-  assert.ok(store.byId("aaaaaaaa"));
+  assert.ok(store.findById("aaaaaaaa"));
   apply(commands.keyDelete({ name: "ci" }));
-  assert.ok(store.byId("aaaaaaaa"), "this node has not heard of it");
+  assert.ok(store.findById("aaaaaaaa"), "this node has not heard of it");
   reload();
-  assert.equal(store.byId("aaaaaaaa"), undefined);
+  assert.equal(store.findById("aaaaaaaa"), undefined);
 });
 
 test("keys in use stay parsed, and a bounded number of others", () => {
@@ -105,15 +105,15 @@ test("keys in use stay parsed, and a bounded number of others", () => {
   const ids = Array.from({ length: 20 }, (_, at) => `key${String(at).padStart(5, "0")}`);
   for (const id of ids) run(create(id, id));
   const [used = ""] = ids;
-  const key = store.byId(used);
+  const key = store.findById(used);
   const first = ids.map((id) => {
-    assert.equal(store.byId(used), key);
-    return store.byId(id);
+    assert.equal(store.findById(used), key);
+    return store.findById(id);
   });
-  const isKept = ids.map((id, at) => store.byId(id) === first[at]);
+  const isKept = ids.map((id, at) => store.findById(id) === first[at]);
   assert.ok(isKept.filter(Boolean).length <= 8, "two generations of four");
   assert.deepEqual(
-    ids.map((id) => store.byId(id)),
+    ids.map((id) => store.findById(id)),
     first,
     "one that was dropped is parsed anew",
   );
@@ -137,7 +137,7 @@ test("after any changes a lookup gives what the rows say", () => {
       const look = (of: string): void => {
         const row = Array.from(view.scan("key/"), ([, value]) => readKey(value)).find((key) => key.id === of);
         const { created_at: _, ...expected } = row ?? { created_at: 0 };
-        assert.deepEqual(store.byId(of), row === undefined ? undefined : expected);
+        assert.deepEqual(store.findById(of), row === undefined ? undefined : expected);
       };
       for (const it of steps) {
         if (it === "reload") reload();

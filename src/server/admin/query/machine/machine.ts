@@ -10,7 +10,7 @@ import { openAggregates } from "./aggregates.ts";
 import { type Budget, openBudget, StatementError } from "./budget.ts";
 import { type Cell, keyText, leftKey, rightKey, sortKind, sortText } from "./compare.ts";
 import { type Engine, type EngineFunctions, functionName, openEngine, type Row } from "./engine.ts";
-import { mayHold } from "./row-filter.ts";
+import { mayBeTrue } from "./row-filter.ts";
 import { groupsStatement, orderStatement, rowsStatement, type Statement } from "./statement.ts";
 import { isAmong, openOperations, truth } from "./values.ts";
 
@@ -86,7 +86,7 @@ export async function openMachine(): Promise<Machine> {
     },
     openSieve(now) {
       budget.begin();
-      return (condition, value) => mayHold(condition, value, { applied, now });
+      return (condition, value) => mayBeTrue(condition, value, { operations: applied, now });
     },
   };
 }

@@ -4,33 +4,33 @@ import type { Expr, Value } from "../plan.ts";
 import type { Cell } from "./compare.ts";
 import { isAmong, type Operations, truth } from "./values.ts";
 
-interface Given {
-  readonly applied: Operations;
+interface EvaluationContext {
+  readonly operations: Operations;
   /** Current time, in RFC 3339. */
   readonly now: string;
 }
 
 /** Returns whether the condition may be true for the value. Also true if it cannot be evaluated: the statement reports that. */
-export function mayHold(condition: Expr, value: Value, given: Given): boolean {
+export function mayBeTrue(condition: Expr, value: Value, context: EvaluationContext): boolean {
   try {
-    return truth(computed(condition, value, given)) === true;
+    return truth(evaluate(condition, value, context)) === true;
   } catch {
     return true;
   }
 }
 
-function computed(expr: Expr, value: Value, given: Given): Cell {
+function evaluate(expr: Expr, value: Value, context: EvaluationContext): Cell {
   switch (expr.kind) {
     case "value":
       return expr.value;
     case "now":
-      return given.now;
+      return context.now;
     case "column":
       return value;
     case "call":
-      return given.applied[expr.operation](...expr.args.map((arg) => computed(arg, value, given)));
+      return context.operations[expr.operation](...expr.args.map((arg) => evaluate(arg, value, context)));
     case "in-values":
-      return isAmong(computed(expr.operand, value, given), expr.values);
+      return isAmong(evaluate(expr.operand, value, context), expr.values);
     default:
       throw new Error(`a condition over one column holds ${expr.kind}`);
   }
