@@ -182,7 +182,11 @@ class RequestHandler {
       return;
     }
     const server = agent?.kind === "mcp" ? agent : undefined;
-    const asked = { requestId, servers: server?.fronted?.paths, challenged: server?.fronted && server.name };
+    const asked: IdentifyOptions = {
+      requestId,
+      serverNames: server?.fronted?.paths,
+      challengedServer: server?.fronted && server.name,
+    };
     const arrival = { snapshot, isRegistry, agent, place, asked };
     const found = identify(request, snapshot.governance, governing, asked); // refuses with 401
     if (found instanceof Promise) this.#endIfFails(found.then((caller) => this.#readBody(caller, arrival)));

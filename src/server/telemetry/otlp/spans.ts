@@ -41,7 +41,7 @@ interface EndedRequest {
   /** Code of the refusal, or empty. */
   readonly code: string;
   /** Attributes of semantic conventions; `undefined` for a plain HTTP request. */
-  readonly words?: SpanNaming | undefined;
+  readonly spanNaming?: SpanNaming | undefined;
   /** Time at which the answer ended, in milliseconds of `performance.now()`; `undefined` for the current time. */
   readonly at?: number | undefined;
 }
@@ -196,7 +196,7 @@ function endRequest(
   span: Span,
   method: string,
   attempts: number,
-  { labels, status, code, words, at }: EndedRequest,
+  { labels, status, code, spanNaming, at }: EndedRequest,
 ): void {
   if (span.isRecording()) {
     const { route, provider, model } = labels;
@@ -205,9 +205,9 @@ function endRequest(
       span.updateName(`${method} ${route}`);
       attributes["http.route"] = route;
     }
-    if (words !== undefined) {
-      span.updateName(words.name);
-      span.setAttributes(mutable(words.attributes));
+    if (spanNaming !== undefined) {
+      span.updateName(spanNaming.name);
+      span.setAttributes(mutable(spanNaming.attributes));
     }
     if (provider !== "none") attributes["gateway.provider"] = provider;
     if (model !== "none") attributes["gateway.model"] = model;
@@ -216,7 +216,7 @@ function endRequest(
     if (status >= 500 || code === "upstream_incomplete") {
       attributes["error.type"] = code === "" ? String(status) : code;
       span.setStatus({ code: SpanStatusCode.ERROR });
-    } else if (words?.attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+    } else if (spanNaming?.attributes["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
     span.setAttributes(attributes);
   }
   span.end(at);
