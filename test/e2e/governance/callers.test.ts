@@ -30,6 +30,8 @@ const { simulator, node, gateway } = await startGoverned(file, {
   },
   deployment: {
     public_url: PUBLIC_URL,
+    // Nothing listens there: only the authentication of calls is tested.
+    mcp: ["tools", "others"].map((name) => ({ name, url: `http://127.0.0.1:1/${name}` })),
     profiles: [
       { name: "everybody", allowed_models: ["sim-1"] },
       { name: "research", allowed_models: ["sim-*"] },
@@ -134,6 +136,17 @@ test("a token for the data plane's audience is accepted, and its claims choose t
 test("rules can read the person and the application of a token", async () => {
   assert.equal((await say(gateway, { key: await token({ sub: "mallory", azp: "app-7" }) })).code, "policy_denied");
   assert.equal((await say(gateway, { key: await token({ sub: "mallory", client_id: "app-8" }) })).status, 200);
+});
+
+test("a token for an MCP server is accepted at that server alone", async () => {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const credential = await token({ aud: `${PUBLIC_URL}/mcp/tools` });
+  const statusOf = async (server: string) => {
+    const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" };
+    return (await fetch(`${gateway.url}/mcp/${server}`, { method: "POST", headers, body })).status;
+  };
+  assert.notEqual(await statusOf("tools"), 401);
+  assert.equal(await statusOf("others"), 401);
 });
 
 test("a token for the front door is accepted here, and one for an MCP server is not", async () => {
