@@ -15,7 +15,7 @@ const TIME_LIMIT_MS = 30_000;
 interface TaskOptions {
   readonly client: AdminClient;
   readonly signal: AbortSignal;
-  /** Idempotency keys of requests with an unknown outcome, by `requestKey`. */
+  /** Idempotency keys of requests with an unknown outcome, by the JSON text of the request. */
   readonly unsettled: Map<string, string>;
   job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
   onProgress(words: string): void;

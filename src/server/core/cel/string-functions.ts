@@ -110,7 +110,7 @@ const ofText =
     return chargeText(frame, text.length) ? apply(text) : COST_FAULT;
   };
 
-/** Returns an implementation of a test of a text for a part. `looksAt` decides which of the two lengths is charged. */
+/** Returns an implementation of a test of a text for a part. `chargedBy` decides which of the two lengths is charged. */
 const test =
   (holds: (text: string, part: string) => boolean, chargedBy: "end" | "whole"): Run =>
   (frame, text, part) => {

@@ -9,7 +9,7 @@ interface Peer extends AsyncDisposable {
   readonly broken: readonly Error[];
 }
 
-/** `program` has the arguments for Node that run a file which calls `channelOfPeer`, as returned by `childArgs`. */
+/** `program` has the arguments for Node that run a file which opens the channel on descriptor 3, as returned by `childArgs`. */
 export function startPeer(program: readonly string[]): Peer {
   const child = spawn(process.execPath, program, {
     stdio: ["ignore", "inherit", "inherit", "pipe"],

@@ -3,7 +3,7 @@
  * its tools, and the messages that followed. Source: responses reference, 3.1.
  */
 
-/** Part that may have a cache mark. `cacheMark` is the mark as the client wrote it. */
+/** Part that may have a cache mark. `marked` is the mark as the client wrote it. */
 interface CacheMarkable {
   readonly marked: unknown;
 }
