@@ -67,6 +67,9 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.press("y");
     await console.until(/revision 2 in force/);
     assert.equal(await stored(), document("two-next"));
+    // The list shows the new revision, and undoing it is offered, a moment later.
+    await console.until(/>default +2 /);
+    await console.until(" u undo");
     await console.press("u");
     await console.until("Roll default back to revision 1");
     await console.until(/Last hour +no recent requests/);
