@@ -49,15 +49,20 @@ async function run(options: BenchOptions): Promise<number> {
 
   let missed = 0;
   const scenarios = LOAD_SCENARIOS.filter(({ name }) => isAsked(name));
-  for (const scenario of scenarios) missed += await measureLoad(scenario, stage);
+  for (const scenario of scenarios) {
+    const [missedOfScenario, seconds] = await timed(() => measureLoad(scenario, stage));
+    missed += missedOfScenario;
+    say(`  took ${seconds} s\n`);
+  }
   const judged = await measureOthers(stage, isAsked);
-  if (judged.length > 0) say(`${renderJudged(judged)}\n`);
+  if (judged.length > 0) say(`\n${renderJudged(judged)}\n`);
   missed += countMissed(judged);
   if (options.hasProfile) {
     for (const scenario of scenarios) await profile(scenario, stage);
   }
 
   await stage.end();
+  say(`the whole took ${(performance.now() / 60_000).toFixed(1)} minutes`);
   say(missed === 0 ? "every target reached" : `${missed} of the targets missed`);
   return missed;
 }
@@ -70,14 +75,14 @@ async function measureLoad(scenario: LoadScenario, stage: Stage): Promise<number
       say(renderLoad(scenario, measured));
       const compared = compare(scenario, measured);
       if (compared.length > 0) say(renderJudged(compared));
-      say([...contenders.missing.map((reason) => `  ${reason}`), ""].join("\n"));
+      for (const reason of contenders.missing) say(`  ${reason}`);
       const ratio = measured.find(({ name }) => name === "gateway")?.ratio.median ?? Number.NaN;
       return countMissed(compared) + (judge(ratio, scenario.maxRatio) === "MISS" ? 1 : 0);
     } finally {
       await contenders.stop();
     }
   } catch (error) {
-    say(`${scenario.name}: not measured: ${describe(error)}\n`);
+    say(`${scenario.name}: not measured: ${describe(error)}`);
     return 1;
   }
 }
@@ -87,7 +92,9 @@ async function measureOthers(stage: Stage, isAsked: (name: string) => boolean): 
   const common = { gateway: options.gateway, upstreamPort, folder: pieces.folder };
   const judged: Judged[] = [];
   const measure = async (name: string, each: () => Promise<readonly Judged[]>): Promise<void> => {
-    judged.push(...(await guarded(name, each)));
+    const [rows, seconds] = await timed(() => guarded(name, each));
+    judged.push(...rows);
+    say(`${name}: measured in ${seconds} s`);
   };
   if (isAsked("tls")) await measure("tls", () => measureTls(stage));
   if (isAsked("half-load")) await measure("half-load", () => measureHalfLoad(stage));
@@ -123,6 +130,13 @@ async function guarded(name: string, measure: () => Promise<readonly Judged[]>):
   } catch (error) {
     return [{ name, value: "-", target: "", verdict: "MISS", detail: describe(error) }];
   }
+}
+
+/** Returns what `work` resolves to and how long it took, in whole seconds. */
+async function timed<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
+  const startedAt = performance.now();
+  const result = await work();
+  return [result, Math.round((performance.now() - startedAt) / 1000)];
 }
 
 const countMissed = (judged: readonly Judged[]): number => judged.filter(({ verdict }) => verdict === "MISS").length;

@@ -48,7 +48,7 @@ export interface LoadScenario {
 const MAX_GOVERNED_RATIO = 1.6;
 const MAX_RECORDED_RATIO = 2.3;
 
-const unary = { connections: 32, requests: 9_000, latencyRequests: 1_500 };
+const unary = { connections: 32, requests: 7_500, latencyRequests: 1_000 };
 const stream = { connections: 16, requests: 600, latencyRequests: 100 };
 const large = { connections: 8, requests: 500, latencyRequests: 200 };
 

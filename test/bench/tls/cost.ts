@@ -17,11 +17,11 @@ import { type Summary, summarize } from "../statistics.ts";
 import { type BenchCertificate, makeCertificate } from "./certificate.ts";
 
 /** A difference of two figures is several times as uncertain as they are: many short rounds. */
-const ROUNDS_A_ROUND = 4;
+const ROUNDS_A_ROUND = 2;
 const REQUESTS = 6_000;
 const WARM_UP = 15_000;
 const CONNECTIONS = 32;
-const HANDSHAKES = 1_500;
+const HANDSHAKES = 500;
 const HANDSHAKES_AT_ONCE = 16;
 
 interface Server {

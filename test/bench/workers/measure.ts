@@ -16,7 +16,7 @@ import { type Machine, predict, type RequestCost } from "./model.ts";
 
 const MODES = ["config", "governed", "recorded"] as const;
 const CONNECTIONS = 64;
-const REQUESTS = 9_000;
+const REQUESTS = 7_500;
 const WARM_RUNS = 3;
 /** Sequential changes by one operator. */
 const WRITES = 200;
@@ -50,7 +50,7 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
   const started: { readonly count: number; readonly own: Prepared; readonly server: StartedGateway }[] = [];
   const samples = new Map<number, Sample[]>([1, 2].map((count) => [count, []]));
   try {
-    for (let round = -1; round < options.rounds; round += 1) {
+    for (let round = 0; round < options.rounds; round += 1) {
       for (const count of round % 2 === 0 ? [2, 1] : [1, 2]) {
         // One after the other in the folder of the keys, which one process at a time may use.
         const own = await prepare(stage, mode, { kind: "unary", model: CONFIG_MODEL });
@@ -59,7 +59,7 @@ async function measureMode(stage: Stage, mode: Mode): Promise<readonly Judged[]>
         // Each process compiles its hot code for itself.
         for (let warm = 0; warm < WARM_RUNS * count; warm += 1) await run(stage, server, own);
         const sample = await run(stage, server, own);
-        if (round >= 0) samples.get(count)?.push(sample);
+        samples.get(count)?.push(sample);
         await server.stop();
         started.pop();
       }
@@ -77,7 +77,7 @@ async function measureBare(stage: Stage): Promise<Judged> {
   const { pieces, upstreamPort, options } = stage;
   const { shape } = await prepare(stage, "flag", { kind: "unary", model: CONFIG_MODEL });
   const costs = new Map<number, number[]>([1, 2].map((count) => [count, []]));
-  for (let round = -1; round < options.rounds; round += 1) {
+  for (let round = 0; round < options.rounds; round += 1) {
     for (const count of round % 2 === 0 ? [2, 1] : [1, 2]) {
       const servers: Piece[] = [];
       try {
@@ -92,7 +92,7 @@ async function measureBare(stage: Stage): Promise<Judged> {
         await load(stage.ask, job);
         for (const { pid } of servers) await waitForRest(pid);
         const used = servers.map(({ pid }, at) => microsOf(pid) - (before[at] ?? 0));
-        if (round >= 0) costs.get(count)?.push(used.reduce((sum, micros) => sum + micros, 0) / requests);
+        costs.get(count)?.push(used.reduce((sum, micros) => sum + micros, 0) / requests);
       } finally {
         for (const server of servers) await server.stop();
       }
