@@ -21,8 +21,8 @@ import { bundle } from "./runner/bundle.mjs";
 import { jobsOf, programOf, testFiles } from "./runner/jobs.mjs";
 import { writeLongReport } from "./runner/long-report.mjs";
 import { runNode, runTests } from "./runner/processes.mjs";
-import { countsLine, countsOf, tellJob, tellSummary } from "./runner/report.mjs";
-import { runAll, UNKNOWN } from "./runner/schedule.mjs";
+import { countsLine, countsOf, printJob, printSummary } from "./runner/report.mjs";
+import { runAll, UNMEASURED } from "./runner/schedule.mjs";
 import { childrenSeconds } from "./runner/tally.mjs";
 import { isRandom, TIERS, tierOf } from "./runner/tiers.mjs";
 import { keepTimes, readTimes, writeLastTimes } from "./runner/times.mjs";
@@ -41,7 +41,7 @@ const CHECKS = [
 ];
 
 /** If more files than this fail, running them again says nothing about steadiness. */
-const MOST_RUN_AGAIN = 10;
+const MAX_RERUN_JOBS = 10;
 
 /** A pure file that takes longer runs in a process of its own. */
 const LONG_SECONDS = 5;
@@ -97,16 +97,17 @@ for (const signal of END_SIGNALS) process.once(signal, () => process.exit(1));
 const programs = await bundle(files, folder);
 
 let number = 0;
+let jobCount = 0;
 const finished = [];
 
 async function runJob(job) {
   number += 1;
-  const told = join(folder, `told-${number}.json`);
+  const tallyPath = join(folder, `tally-${number}.json`);
   const program = programOf(job, programs, folder);
-  const result = { job, ...(await runTests(program, { told, options, limitMs, cwd: root, env })) };
+  const result = { job, ...(await runTests(program, { tallyPath, options, limitMs, cwd: root, env })) };
   if (!result.isOk || !isWhole) process.stdout.write(`\n${result.output}\n`);
-  tellJob(result);
   finished.push(result);
+  printJob(result, finished.length, jobCount);
   return result;
 }
 
@@ -114,17 +115,20 @@ const times = readTimes(TIMES);
 const isLong = (file) => (times[file]?.[0] ?? 0) > LONG_SECONDS;
 const jobs = jobsOf(files, isLong).map((job) => {
   const [seconds, cpu] = times[job.name] ?? [];
-  return seconds === undefined ? { ...job, ...UNKNOWN } : { ...job, seconds, load: cpu / seconds };
+  return seconds === undefined ? { ...job, ...UNMEASURED } : { ...job, seconds, load: cpu / seconds };
 });
 if (tier === "long") for (const signal of END_SIGNALS) process.prependOnceListener(signal, reportLong);
+jobCount = jobs.length;
+process.stdout.write(`${files.length} test files in ${jobs.length} processes\n`);
 let results = await runAll(jobs, Math.max(2, availableParallelism()), runJob);
 
-const bad = results.filter(({ isOk }) => !isOk).map(({ job }) => job);
+const failedJobs = results.filter(({ isOk }) => !isOk).map(({ job }) => job);
 const unsteady = [];
 const isRunAgain = tier === "all" || process.env.GATEWAY_TEST_RERUN === "1";
-if (isWhole && isRunAgain && bad.length > 0 && bad.length <= MOST_RUN_AGAIN) {
-  process.stdout.write(`\nfailed, and run again by themselves: ${bad.map(({ name }) => name).join(", ")}\n\n`);
-  const again = await runAll(bad, 1, (job) => runJob({ ...job, load: 1 }));
+if (isWhole && isRunAgain && failedJobs.length > 0 && failedJobs.length <= MAX_RERUN_JOBS) {
+  jobCount += failedJobs.length;
+  process.stdout.write(`\nfailed, and run again by themselves: ${failedJobs.map(({ name }) => name).join(", ")}\n\n`);
+  const again = await runAll(failedJobs, 1, (job) => runJob({ ...job, load: 1 }));
   unsteady.push(...again.filter(({ isOk }) => isOk).map(({ job }) => job.name));
   const byName = new Map(again.map((result) => [result.job.name, result]));
   results = results.map((result) => byName.get(result.job.name) ?? result);
@@ -147,7 +151,7 @@ const summary = {
   results,
   failedChecks,
   unsteady,
-  left: isWhole ? leftToOthers() : [],
+  otherTiers: isWhole ? filesOfOtherTiers() : [],
   isWhole,
   length,
   seconds: Math.round((performance.now() - startedAt) / 1000),
@@ -155,7 +159,7 @@ const summary = {
   starts: countStarts(),
 };
 const counts = countsOf(results, failedChecks);
-tellSummary(summary);
+printSummary(summary);
 if (tier === "long") reportLong();
 if (process.env.GATEWAY_TEST_COUNTS === undefined) process.stdout.write(`${countsLine(counts)}\n`);
 else appendFileSync(process.env.GATEWAY_TEST_COUNTS, `${JSON.stringify(counts)}\n`);
@@ -175,7 +179,7 @@ function reportLong() {
   writeLongReport(LONG_REPORT, root, { results: finished, names, starts: countStarts() });
 }
 
-function leftToOthers() {
+function filesOfOtherTiers() {
   return TIERS.flatMap((other) => {
     const count = found.filter((one) => one.tier === other && !isOfTier(one)).length;
     return count === 0 ? [] : [{ command: COMMANDS[other], count }];

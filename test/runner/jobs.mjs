@@ -22,11 +22,11 @@ const LARGE_AREAS = ["test/server/core", "test/console/views"];
 /**
  * What a file must not use if it shares a process, directly or through a support file. Support files are not searched.
  */
-const APART =
+const NEEDS_OWN_PROCESS =
   /from "(?:node:(?:child_process|worker_threads|net|http|https|os|timers|timers\/promises|test\/.*)|ink|react|\.{1,2}\/[^"]*(?:render|scene|terminal|e2e|peers)[^"]*)"|process\.(?:env|on|once|chdir)|mock\.|globalThis|memoryUsage|beforeEach|afterEach/;
 
 /** A long process delays the end of the run, and a failure in it has more possible causes. */
-const MOST_IN_ONE = 24;
+const MAX_FILES_PER_JOB = 24;
 
 /** Returns the test files under a path, or the path itself; relative to the project, with forward slashes. */
 export function testFiles(path) {
@@ -42,7 +42,7 @@ export function testFiles(path) {
 
 /**
  * Groups files into jobs `{name, files}`: one per file, or one per folder that can share a process. Files for which
- * `isLong` holds have their own.
+ * `isLong` returns true have their own.
  */
 export function jobsOf(files, isLong) {
   const folders = new Map();
@@ -52,9 +52,9 @@ export function jobsOf(files, isLong) {
     else folders.set(groupOf(file), [...(folders.get(groupOf(file)) ?? []), file]);
   }
   for (const [folder, members] of folders) {
-    for (let at = 0; at < members.length; at += MOST_IN_ONE) {
-      const files = members.slice(at, at + MOST_IN_ONE);
-      const part = at === 0 ? "" : ` (${at / MOST_IN_ONE + 1})`;
+    for (let at = 0; at < members.length; at += MAX_FILES_PER_JOB) {
+      const files = members.slice(at, at + MAX_FILES_PER_JOB);
+      const part = at === 0 ? "" : ` (${at / MAX_FILES_PER_JOB + 1})`;
       jobs.push({ name: files.length === 1 ? files[0] : `${folder}/*${part}`, files });
     }
   }
@@ -64,7 +64,7 @@ export function jobsOf(files, isLong) {
 /** Returns whether a file can share a process. */
 function isPure(file) {
   const isShared = SHARED_FOLDERS.some((folder) => file.startsWith(`${folder}/`));
-  return isShared && !APART.test(readFileSync(join(root, file), "utf8"));
+  return isShared && !NEEDS_OWN_PROCESS.test(readFileSync(join(root, file), "utf8"));
 }
 
 /**

@@ -20,7 +20,7 @@ process.on("exit", () => {
  * the processes that it starts are one process group, so that none of them is left when it is killed.
  */
 export function runNode(args, { cwd, env, limitMs }) {
-  return new Promise((done, failed) => {
+  return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     groups.add(child.pid);
     const output = [];
@@ -30,7 +30,7 @@ export function runNode(args, { cwd, env, limitMs }) {
     }, limitMs);
     child.stdout.on("data", (bytes) => output.push(bytes));
     child.stderr.on("data", (bytes) => output.push(bytes));
-    child.on("error", failed);
+    child.on("error", reject);
     child.on("exit", (status) => {
       clearTimeout(timer);
       groups.delete(child.pid);
@@ -38,7 +38,7 @@ export function runNode(args, { cwd, env, limitMs }) {
         child.stdout.destroy();
         child.stderr.destroy();
       }, PIPES_LIMIT_MS).unref();
-      child.on("close", () => done({ status: status ?? 1, output: Buffer.concat(output).toString("utf8") }));
+      child.on("close", () => resolve({ status: status ?? 1, output: Buffer.concat(output).toString("utf8") }));
     });
   });
 }
@@ -51,8 +51,8 @@ function killGroup(pid) {
   }
 }
 
-/** Runs a test program whose tally is written to the path `told`. Resolves with the runner's report of it. */
-export async function runTests(program, { told, options, limitMs, cwd, env }) {
+/** Runs a test program that writes its tally (tally.mjs) to `tallyPath`. Resolves with the runner's report of it. */
+export async function runTests(program, { tallyPath, options, limitMs, cwd, env }) {
   const startedAt = performance.now();
   const { status, output } = await runNode(
     [
@@ -61,14 +61,14 @@ export async function runTests(program, { told, options, limitMs, cwd, env }) {
       "--test-reporter=spec",
       "--test-reporter-destination=stdout",
       "--test-reporter=./test/runner/tally.mjs",
-      `--test-reporter-destination=${told}`,
+      `--test-reporter-destination=${tallyPath}`,
       ...options,
       program,
     ],
     { cwd, env, limitMs },
   );
   const seconds = (performance.now() - startedAt) / 1000;
-  const tally = readTally(told);
+  const tally = readTally(tallyPath);
   // A process that ended early has not reported its tests, whatever its status.
   const isOk = status === 0 && tally !== undefined && tally.fail === 0;
   const { pass = 0, failed = [], skipped = [], cpu = 0, children = 0 } = tally ?? {};

@@ -7,15 +7,15 @@
  */
 
 /** Values for a job that was never measured. */
-export const UNKNOWN = { seconds: 2, load: 0.7 };
+export const UNMEASURED = { seconds: 2, load: 0.7 };
 
 /** Even a job that only waits starts processes, and fifty such jobs at once would delay what they wait for. */
-const LEAST_LOAD = 0.3;
+const MIN_LOAD = 0.3;
 
 /** Runs `work(job)` for each job; `cores` may be a fraction. Resolves with the results in the order of the jobs. */
 export async function runAll(jobs, cores, work) {
   const waiting = jobs.map((job, index) => ({ job, index, load: loadOf(job, cores) }));
-  waiting.sort((a, b) => (b.job.seconds ?? UNKNOWN.seconds) - (a.job.seconds ?? UNKNOWN.seconds));
+  waiting.sort((a, b) => (b.job.seconds ?? UNMEASURED.seconds) - (a.job.seconds ?? UNMEASURED.seconds));
   const results = new Array(jobs.length);
   const running = new Set();
   let busy = 0;
@@ -37,6 +37,6 @@ export async function runAll(jobs, cores, work) {
   return results;
 }
 
-function loadOf({ load = UNKNOWN.load }, cores) {
-  return Math.min(cores, Math.max(LEAST_LOAD, load));
+function loadOf({ load = UNMEASURED.load }, cores) {
+  return Math.min(cores, Math.max(MIN_LOAD, load));
 }

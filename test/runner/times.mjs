@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Shorter jobs are not recorded. */
-const LEAST_KEPT_SECONDS = 1;
+const MIN_KEPT_SECONDS = 1;
 
 export function readTimes(path) {
   try {
@@ -36,7 +36,7 @@ export function writeLastTimes(path, results) {
 export function keepTimes(path, results, isKnown) {
   const times = new Map(Object.entries(readTimes(path)).filter(([name]) => isKnown(name)));
   for (const { job, seconds, cpu } of results) {
-    if (seconds >= LEAST_KEPT_SECONDS) times.set(job.name, [round(seconds), round(cpu)]);
+    if (seconds >= MIN_KEPT_SECONDS) times.set(job.name, [round(seconds), round(cpu)]);
     else times.delete(job.name);
   }
   const lines = [...times]
