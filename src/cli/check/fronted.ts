@@ -10,7 +10,7 @@ import { fetchOwnCard } from "../../server/dataplane/index.ts";
 import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { STAND_IN } from "../../server/secrets/index.ts";
-import { type Fronted, fetchDocument } from "../../server/upstream/index.ts";
+import { type FrontedServer, fetchDocument } from "../../server/upstream/index.ts";
 import { isSealed } from "./credentials.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
@@ -27,7 +27,7 @@ export function frontedProbes(
 
 async function probeUpstream(
   subject: string,
-  fronted: Fronted,
+  fronted: FrontedServer,
   { presenter, proxies }: { readonly presenter: Presenter; readonly proxies: ForwardProxies },
   limits: ProbeLimits,
 ): Promise<Answer> {
@@ -72,7 +72,7 @@ interface ProbeConnections {
 
 async function probeMcpServer(
   subject: string,
-  { channel, path, shownUrl }: Fronted,
+  { channel, path, shownUrl }: FrontedServer,
   { poolFor, presenter }: ProbeConnections,
   { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
@@ -147,7 +147,7 @@ function versionsIn(text: string): readonly string[] | undefined {
 
 async function probeAgent(
   subject: string,
-  agent: Fronted,
+  agent: FrontedServer,
   { poolFor, presenter }: ProbeConnections,
   { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {

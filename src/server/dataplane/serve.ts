@@ -184,7 +184,7 @@ class RequestHandler {
     const server = agent?.kind === "mcp" ? agent : undefined;
     const asked: IdentifyOptions = {
       requestId,
-      serverNames: server?.fronted?.paths,
+      serverNames: server?.fronted?.pathNames,
       challengedServer: server?.fronted && server.name,
     };
     const arrival = { snapshot, isRegistry, agent, place, asked };

@@ -245,7 +245,7 @@ export async function serveUpgrade(
       refuseUpgrade(socket, status, ["content-type", contentType, "x-gateway-request-id", requestId], body);
       return;
     }
-    schedulerWatch = route.watch;
+    schedulerWatch = route.feedback;
     schedulerWatch?.onEvicted(() => ending.abort(closeTunnel(1013, "taken back by the scheduler")));
     const gate = createModelGate(admitted, target, snapshot, governed);
     const { credential, host, origin } = channel;
@@ -294,7 +294,7 @@ export async function serveUpgrade(
       },
       signal: ending.signal,
     });
-    route.watch?.end(false);
+    route.feedback?.end(false);
     meter?.close();
     if (result.kind === "closed") charge?.settle();
     use?.recordAttempt(provider.name, admitted.model ?? "");

@@ -235,7 +235,7 @@ export async function serveDataPlane(
       proxies: readForwardProxies(options.env).proxies,
       instruments,
       log,
-      isOwn: (at, port) => ownListeners(listeners())(at, port),
+      isOwnListener: (at, port) => ownListeners(listeners())(at, port),
     }),
     (it) => it.close(),
   );

@@ -2,13 +2,13 @@
 import { type RegistryEntry, registryEntries } from "../core/agents/index.ts";
 import { type Deployment, registryOwners } from "../core/config/index.ts";
 import { type Credential, compileCredential, compileKey } from "../credentials/index.ts";
-import { compileFronted, type Fronted, type FrontedKind } from "../upstream/index.ts";
+import { compileFrontedServer, type FrontedKind, type FrontedServer } from "../upstream/index.ts";
 
 export interface FrontedSnapshot {
   /** Servers, then agents, each in document order. */
-  readonly all: readonly Fronted[];
+  readonly all: readonly FrontedServer[];
   /** Returns the server or agent at `path`, the part of the URL after `/mcp/` or `/a2a/`. */
-  readonly at: (kind: FrontedKind, path: string) => Fronted | undefined;
+  readonly at: (kind: FrontedKind, path: string) => FrontedServer | undefined;
   /** Servers with a registry identity; `undefined` without `public_url`, since their addresses are unknown. */
   readonly registry: readonly RegistryEntry[] | undefined;
 }
@@ -45,13 +45,13 @@ export function compileFrontedSnapshot({ document, asWritten, publicUrl, storedA
   );
   const all = [
     ...published.map((config, at) =>
-      compileFronted("mcp", config, credentialOf(config), asWritten.mcp?.[at]?.url ?? config.url),
+      compileFrontedServer("mcp", config, credentialOf(config), asWritten.mcp?.[at]?.url ?? config.url),
     ),
     ...a2a.map((config, at) =>
-      compileFronted("a2a", config, credentialOf(config), asWritten.a2a?.[at]?.url ?? config.url),
+      compileFrontedServer("a2a", config, credentialOf(config), asWritten.a2a?.[at]?.url ?? config.url),
     ),
   ];
-  const byPath = new Map(all.flatMap((one) => one.paths.map((path) => [`${one.kind}/${path}`, one] as const)));
+  const byPath = new Map(all.flatMap((one) => one.pathNames.map((path) => [`${one.kind}/${path}`, one] as const)));
   return Object.freeze({
     all: Object.freeze(all),
     at: (kind: FrontedKind, path: string) => byPath.get(`${kind}/${path}`),

@@ -16,7 +16,7 @@ import {
 } from "../core/config/index.ts";
 import { CLAIMABLE_NAMES, defaultClaims, isClaimable, ROUTE_NAMES } from "../core/dialects/index.ts";
 import type { KnownNames, Policies } from "../core/policy/index.ts";
-import { matcher, type Provider } from "../upstream/index.ts";
+import { modelMatcher, type Provider } from "../upstream/index.ts";
 import { hasRules, type Rules } from "./load-rules.ts";
 import type { Governance, Profile } from "./types.ts";
 
@@ -81,7 +81,7 @@ export function compileGovernance(
     return Object.freeze({
       name,
       allowedModels: Object.freeze([...(asWritten.profiles?.[at]?.allowed_models ?? [])]),
-      allows: models.length === 0 ? undefined : matcher(models),
+      allows: models.length === 0 ? undefined : modelMatcher(models),
       requireCaps: Object.freeze([...(profile.require_caps ?? [])]),
       poolSubset: profile.pool_subset || undefined,
       budget: budgets.find((rule) => rule.name === budget),

@@ -7,16 +7,16 @@ import type { Provider, Trigger, UpstreamChannel } from "./provider.ts";
 import type { ProviderError } from "./provider-error.ts";
 
 /** Fields of an upstream that an attempt needs. */
-export type Forwarded = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
+export type ForwardTarget = Pick<Provider, "name" | "firstByteTimeoutMs" | "retry"> & {
   /** Name of the upstream in a refusal; `undefined` for a provider. */
   readonly noun?: string;
 };
 
-type ForwardedChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential"> & {
+type TargetChannel = Pick<UpstreamChannel, "id" | "origin" | "host" | "shownOrigin" | "credential"> & {
   readonly pool?: UpstreamChannel["pool"];
 };
 
-export interface Candidate<To extends Forwarded = Provider, By extends ForwardedChannel = UpstreamChannel> {
+export interface Candidate<To extends ForwardTarget = Provider, By extends TargetChannel = UpstreamChannel> {
   readonly provider: To;
   readonly channel: By;
   /** Model name that is sent to this provider; empty if the request names none. */
@@ -37,7 +37,7 @@ interface Prepared {
   /** Whether an error within an answer of status 200 becomes an answer with its own status; otherwise it passes unchanged. */
   readonly mapsErrors: boolean;
   /** Whether the answer is JSON or events, so that its content type is corrected to the actual form. Requires `checksForError`. */
-  readonly retypes: boolean;
+  readonly correctsContentType: boolean;
 }
 
 /** Candidates in order, counted from 0. All but the first are admitted when needed, because most requests need no other. */
@@ -45,7 +45,7 @@ export interface Candidates<One = Candidate> {
   /** Returns the candidate at a position, or `undefined` past the last one. There is always a first. */
   at(position: number): One | undefined;
   /** Returns false if `at` returns `undefined` for the position. */
-  mayHave(position: number): boolean;
+  mayExist(position: number): boolean;
   /** Failover triggers of the addressed provider, whether it is the first candidate or was skipped. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
 }
@@ -60,12 +60,12 @@ export type AttemptResult = "answered" | FailureKind | "abandoned" | "refused";
 export const isFailure = (result: AttemptResult): result is FailureKind =>
   result !== "answered" && result !== "abandoned" && result !== "refused";
 
-export interface Attempted {
+export interface AttemptReport {
   readonly result: AttemptResult;
   /** Status of the answer; `null` if there was none. */
   readonly status: number | null;
   /** Upstream to try next; the same provider for a retry. */
-  readonly next: Forwarded | undefined;
+  readonly nextTarget: ForwardTarget | undefined;
   /** Milliseconds from the start of the attempt to its failure; 0 if it did not fail. */
   readonly failedAfterMs: number;
   /** Type and code of the provider's error, which are known late for a delivered answer; `undefined` without an error. */
@@ -73,12 +73,12 @@ export interface Attempted {
   /** Reason why an answer could not be used; empty for other failures. It quotes nothing from the answer. */
   readonly reason: string;
   /** Whether the answer has status 200 but contains an error. */
-  readonly hasErred: boolean;
+  readonly hasEmbeddedError: boolean;
   /** Whether the gateway's own timeout ended the attempt after the request was sent. */
   readonly hasTimedOut: boolean;
 }
 
-export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChannel> = Candidate> {
+export interface ForwardOptions<One extends Candidate<ForwardTarget, TargetChannel> = Candidate> {
   readonly candidates: Candidates<One>;
   /** Timeout that the client has announced, in milliseconds from now; infinite if it announced none. */
   readonly deadlineMs: number;
@@ -89,7 +89,7 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   /** Caller that the presented credential may depend on. */
   readonly actingFor?: RequestCaller | undefined;
   /** Called before each request is sent, with the check for headers of its answer that reveal the gateway's credential. */
-  readonly onPresented: (bears: ContainsCredential | undefined) => void;
+  readonly onPresented: (containsCredential: ContainsCredential | undefined) => void;
   readonly downstream: Downstream;
   /**
    * Called at the start of each attempt, so that the answer's headers can state how many attempts there were and at which
@@ -100,7 +100,7 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly onAnswer: (ms: number) => void;
   /** Called before an answer begins whose content encoding is decoded. */
   readonly onDecoding?: () => void;
-  readonly onAttemptEnd: (provider: One["provider"], outcome: Attempted) => void;
+  readonly onAttemptEnd: (provider: One["provider"], outcome: AttemptReport) => void;
   /** Receives the milliseconds spent waiting for upstreams or between attempts, which are not overhead of the gateway. */
   readonly onWait: (ms: number) => void;
   /** Maximum time in milliseconds that an answer is held back for its first event; 0 for no limit. */
@@ -111,4 +111,4 @@ export interface ForwardOptions<One extends Candidate<Forwarded, ForwardedChanne
   readonly tracer: AttemptTracer | undefined;
 }
 
-export type AnyCandidate = Candidate<Forwarded, ForwardedChannel>;
+export type AnyCandidate = Candidate<ForwardTarget, TargetChannel>;

@@ -7,11 +7,11 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type AttemptSpan, type AttemptTracer, type CompletionCallback, GatewayError } from "../../base/index.ts";
-import { failureOf, Ruling } from "./attempt-outcome.ts";
+import { AttemptDecision, classifyFailure } from "./attempt-decision.ts";
+import type { CredentialAttemptOutcome } from "./attempt-with-credential.ts";
 import type { AnyCandidate, ForwardOptions } from "./candidates.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
-import type { PresentedOutcome } from "./present.ts";
-import { attemptRouted, deliverPickerAnswer } from "./routed.ts";
+import { deliverPickerAnswer, routeAndAttempt } from "./route-and-attempt.ts";
 
 /**
  * Forwards a request. `onDone` is called once: when the answer was delivered, when the client left, or with the refusal if no
@@ -61,16 +61,16 @@ class ForwardedRequest<One extends AnyCandidate> {
     this.#attempt({ candidate, ...candidate.prepare() });
   }
 
-  #attempt(asked: PreparedCandidate<One>): void {
-    const { candidate, request, downstream } = asked;
+  #attempt(prepared: PreparedCandidate<One>): void {
+    const { candidate, request, downstream } = prepared;
     const { provider, channel, subset } = candidate;
     const options = this.#options;
-    const { decodes, checksForError, mapsErrors, retypes } = asked;
-    const turn = { candidate, at: this.#position, repeated: this.#retries, checksForError };
-    const ruling = new Ruling<One>(options, turn, this.#startedAt);
-    options.onAttempt(candidate, turn.repeated > 0);
+    const { decodes, checksForError, mapsErrors, correctsContentType } = prepared;
+    const position = { candidate, at: this.#position, retries: this.#retries, checksForError };
+    const decision = new AttemptDecision<One>(options, position, this.#startedAt);
+    options.onAttempt(candidate, position.retries > 0);
     const span = options.tracer && startSpan(options.tracer, candidate, request);
-    attemptRouted(
+    routeAndAttempt(
       { origins: options.origins, channel, subset, requestId: options.requestId },
       span === undefined ? request : withTraceHeaders(span, request),
       downstream,
@@ -78,68 +78,68 @@ class ForwardedRequest<One extends AnyCandidate> {
         firstByteTimeoutMs: provider.firstByteTimeoutMs,
         decodes,
         mapsErrors,
-        retypes,
+        correctsContentType,
         holdMs: options.holdMs,
-        judge: ruling,
-        waited: options.onWait,
+        judge: decision,
+        onWait: options.onWait,
         presenter: options.presenter,
         credential: channel.credential,
         host: channel.host,
         actingFor: options.actingFor,
-        presented: options.onPresented,
+        onPresented: options.onPresented,
       },
       (outcome) => {
-        if (outcome.kind === "delivered") this.#onOutcome(outcome, ruling, asked, span);
-        else queueMicrotask(() => this.#onOutcome(outcome, ruling, asked, span));
+        if (outcome.kind === "delivered") this.#onOutcome(outcome, decision, prepared, span);
+        else queueMicrotask(() => this.#onOutcome(outcome, decision, prepared, span));
       },
     );
   }
 
   #onOutcome(
-    outcome: PresentedOutcome,
-    ruling: Ruling<One>,
-    asked: PreparedCandidate<One>,
+    outcome: CredentialAttemptOutcome,
+    decision: AttemptDecision<One>,
+    prepared: PreparedCandidate<One>,
     span: AttemptSpan | undefined,
   ): void {
     if (this.#hasEnded) return;
     try {
-      this.#takeNextStep(outcome, ruling, asked, span);
+      this.#takeNextStep(outcome, decision, prepared, span);
     } catch (error) {
       this.#end(error);
     }
   }
 
   #takeNextStep(
-    outcome: PresentedOutcome,
-    ruling: Ruling<One>,
-    asked: PreparedCandidate<One>,
+    outcome: CredentialAttemptOutcome,
+    decision: AttemptDecision<One>,
+    prepared: PreparedCandidate<One>,
     span: AttemptSpan | undefined,
   ): void {
     const { kind } = outcome;
     if (kind === "fault") throw outcome.error;
     const options = this.#options;
-    const { provider } = asked.candidate;
-    const failed = failureOf(outcome, provider, options.candidates.failoverWhen, ruling);
-    if (kind === "abandoned") ruling.result = "abandoned";
-    if (kind === "declined") ruling.declined(outcome.answer.status);
-    span?.end(ruling.result, ruling.status);
-    options.onAttemptEnd(provider, ruling);
+    const { provider } = prepared.candidate;
+    const failed = classifyFailure(outcome, provider, options.candidates.failoverWhen, decision);
+    if (kind === "abandoned") decision.result = "abandoned";
+    if (kind === "declined") decision.recordPickerAnswer(outcome.answer.status);
+    span?.end(decision.result, decision.status);
+    options.onAttemptEnd(provider, decision);
     if (kind === "declined") {
       options.onPresented(undefined);
-      deliverPickerAnswer(outcome.answer, asked.downstream);
+      deliverPickerAnswer(outcome.answer, prepared.downstream);
     }
-    const { move } = ruling;
+    const { nextStep } = decision;
     if (kind === "delivered" || kind === "abandoned" || kind === "declined") this.#end();
-    else if (move.kind === "retry") this.#retry(move.waitMs, asked);
-    else if (move.kind === "answer" && failed !== undefined) throw failed;
-    else this.#tryCandidate(ruling.following, failed);
+    else if (nextStep.kind === "retry") this.#retry(nextStep.waitMs, prepared);
+    else if (nextStep.kind === "answer" && failed !== undefined) throw failed;
+    else this.#tryCandidate(decision.nextCandidate, failed);
   }
 
-  #retry(waitMs: number, asked: PreparedCandidate<One>): void {
+  #retry(waitMs: number, prepared: PreparedCandidate<One>): void {
     const { downstream, onWait } = this.#options;
     const again = (isThere: boolean): void => {
       this.#retries++;
-      if (isThere) this.#attempt(asked);
+      if (isThere) this.#attempt(prepared);
       else this.#end();
     };
     waitUnlessGone(waitMs, downstream, onWait)
@@ -166,12 +166,12 @@ function withTraceHeaders(span: AttemptSpan, { method, path, headers, body }: Up
 }
 
 /** Waits. Resolves to false if the client left meanwhile. */
-async function waitUnlessGone(waitMs: number, downstream: Downstream, waited: (ms: number) => void): Promise<boolean> {
+async function waitUnlessGone(waitMs: number, downstream: Downstream, onWait: (ms: number) => void): Promise<boolean> {
   const leaving = new AbortController();
   downstream.onGone(() => leaving.abort());
   try {
     await sleep(waitMs, undefined, { signal: leaving.signal });
-    waited(waitMs);
+    onWait(waitMs);
   } catch {
     return false; // Aborted, which is the only way in which a timer can fail.
   } finally {

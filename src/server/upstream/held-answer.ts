@@ -14,9 +14,9 @@ const PING = /"type"\s*:\s*"ping"/;
 /** Form of the body. `unknown`: only white space so far. `other`: neither events nor JSON, so it is not checked. */
 type Form = "unknown" | "events" | "body" | "other";
 
-interface HeldFor {
+interface HoldOptions {
   /** Whether the whole body is awaited. */
-  readonly isForBody: boolean;
+  readonly awaitsBody: boolean;
   /** Whether the gateway looks for an error within the answer. */
   readonly checksForError: boolean;
   /** Whether a decision depends on the first event of a stream. */
@@ -27,7 +27,7 @@ export class HeldAnswer {
   readonly status: number;
   readonly statusText: string;
   readonly headers: readonly string[];
-  readonly isForBody: boolean;
+  readonly awaitsBody: boolean;
   readonly checksForError: boolean;
   readonly chunks: Buffer[] = [];
   bytes = 0;
@@ -35,12 +35,12 @@ export class HeldAnswer {
   #form: Form = "unknown";
   #splitter: SseSplitter | undefined;
 
-  constructor(status: number, statusText: string, headers: readonly string[], held: HeldFor) {
-    const { isForBody, checksForError, awaitsEvent } = held;
+  constructor(status: number, statusText: string, headers: readonly string[], held: HoldOptions) {
+    const { awaitsBody, checksForError, awaitsEvent } = held;
     this.status = status;
     this.statusText = statusText;
     this.headers = headers;
-    this.isForBody = isForBody;
+    this.awaitsBody = awaitsBody;
     this.checksForError = checksForError;
     this.#awaitsEvent = awaitsEvent;
   }
@@ -50,23 +50,23 @@ export class HeldAnswer {
     this.chunks.push(chunk);
     this.bytes += chunk.length;
     if (this.#form === "unknown") this.#form = this.#formOf();
-    if (this.#form !== "events" || this.isForBody || !this.#awaitsEvent) return undefined;
+    if (this.#form !== "events" || this.awaitsBody || !this.#awaitsEvent) return undefined;
     const isFirst = this.#splitter === undefined;
     this.#splitter ??= new SseSplitter();
-    return this.#splitter.push(isFirst ? this.body : chunk).find(tells)?.data;
+    return this.#splitter.push(isFirst ? this.body : chunk).find(hasContent)?.data;
   }
 
   /** Headers with the content type of the actual form: events or JSON. */
   get typedHeaders(): readonly string[] {
     const isNamed = isEventStream(this.headers);
-    if (this.#form === "events" && !isNamed) return ofType(this.headers, "text/event-stream; charset=utf-8");
-    return this.#form === "body" && isNamed ? ofType(this.headers, "application/json") : this.headers;
+    if (this.#form === "events" && !isNamed) return withContentType(this.headers, "text/event-stream; charset=utf-8");
+    return this.#form === "body" && isNamed ? withContentType(this.headers, "application/json") : this.headers;
   }
 
   /** Whether more of the answer is needed. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
-    return this.isForBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
+    return this.awaitsBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
   }
 
   get body(): Buffer {
@@ -74,9 +74,9 @@ export class HeldAnswer {
   }
 
   /** Returns the data of a last event without its final blank line, or `undefined` if there is none. */
-  last(): string | undefined {
-    const last = this.#splitter?.takeUnfinishedEvent();
-    return last !== undefined && tells(last) ? last.data : undefined;
+  takeLastEvent(): string | undefined {
+    const takeLastEvent = this.#splitter?.takeUnfinishedEvent();
+    return takeLastEvent !== undefined && hasContent(takeLastEvent) ? takeLastEvent.data : undefined;
   }
 
   #formOf(): Form {
@@ -94,7 +94,7 @@ export class HeldAnswer {
 const isPrefix = (name: string, start: string): boolean =>
   start.length < name.length ? name.startsWith(start) : start.startsWith(name);
 
-const tells = ({ event, data }: { readonly event: string; readonly data: string | undefined }): boolean =>
+const hasContent = ({ event, data }: { readonly event: string; readonly data: string | undefined }): boolean =>
   data !== undefined && data !== "" && event !== "ping" && !PING.test(data);
 
 const isEventStream = (headers: readonly string[]): boolean =>
@@ -109,24 +109,24 @@ export function mayBeText(headers: readonly string[]): boolean {
 }
 
 /** Headers that describe the bytes of the body as sent. RFC 9110; RFC 9530; RFC 3230; RFC 1864. */
-const OF_THE_BODY: ReadonlySet<string> = new Set([
+const BODY_HEADERS: ReadonlySet<string> = new Set([
   ...["content-length", "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag"],
   "accept-ranges",
 ]);
 
-export const withoutEncoding = (headers: readonly string[]): readonly string[] => without(headers, OF_THE_BODY);
+export const withoutBodyHeaders = (headers: readonly string[]): readonly string[] => without(headers, BODY_HEADERS);
 
-const OF_AN_ANSWER: ReadonlySet<string> = new Set([...OF_THE_BODY, "content-type", "transfer-encoding"]);
+const REPLACED_BODY_HEADERS: ReadonlySet<string> = new Set([...BODY_HEADERS, "content-type", "transfer-encoding"]);
 
 /** Returns the headers of an answer that is an error, whose body has `length` bytes. */
-export const ofError = (headers: readonly string[], length: number): readonly string[] => [
-  ...without(headers, OF_AN_ANSWER),
+export const errorHeaders = (headers: readonly string[], length: number): readonly string[] => [
+  ...without(headers, REPLACED_BODY_HEADERS),
   ...["content-type", "application/json", "content-length", String(length)],
 ];
 
 const TYPE: ReadonlySet<string> = new Set(["content-type"]);
 
-const ofType = (headers: readonly string[], type: string): readonly string[] => [
+const withContentType = (headers: readonly string[], type: string): readonly string[] => [
   ...without(headers, TYPE),
   ...["content-type", type],
 ];

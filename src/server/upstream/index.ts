@@ -13,26 +13,26 @@ export type {
   Presenter,
   RequestCaller,
 } from "../credentials/index.ts";
-export { statusTrigger } from "./attempt-outcome.ts";
+export { statusTrigger } from "./attempt-decision.ts";
 export {
-  type Attempted,
+  type AttemptReport,
   type AttemptResult,
   type Candidate,
   type Candidates,
   type FailureKind,
-  type Forwarded,
   type ForwardOptions,
+  type ForwardTarget,
   isFailure,
 } from "./candidates.ts";
 export { type DocumentRequest, type FetchedDocument, failureText, fetchDocument } from "./fetch-document.ts";
 export { forward } from "./forward.ts";
 export {
-  compileFronted,
-  type Fronted,
+  compileFrontedServer,
   type FrontedChannel,
   type FrontedKind,
-  forwardedTo,
-} from "./fronted.ts";
+  type FrontedServer,
+  forwardTargetOf,
+} from "./fronted-server.ts";
 export { headerValue } from "./header-value.ts";
 export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
 export { PassThrough } from "./pass-through.ts";
@@ -48,7 +48,7 @@ export {
 export type { Downstream, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
-  matcher,
+  modelMatcher,
   type Provider,
   type RetryPolicy,
   type Trigger,

@@ -18,9 +18,9 @@ export interface Origins {
   pool(origin: string): Pool;
   /**
    * Selects the server for an attempt at the channel. Returns a promise only for pools. `subset`: part of the pool that the
-   * request is limited to. `asked` is passed to the picker of a pool.
+   * request is limited to. `pickerRequest` is passed to the picker of a pool.
    */
-  route(channel: Destination, subset: string | undefined, asked: PickerRequest): Routed | Promise<Routed>;
+  route(channel: Destination, subset: string | undefined, pickerRequest: PickerRequest): Routed | Promise<Routed>;
   /** Closes connections to origins and pools that are not listed. Requests in progress finish. */
   keepOnly(origins: ReadonlySet<string>, pools?: readonly PoolSpec[]): void;
   /** Returns the members of the provider's pool, or `undefined` if it has none. */
@@ -39,58 +39,58 @@ export interface Destination {
   readonly isFronted?: boolean;
 }
 
-export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwn"> {
+export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwnListener"> {
   /** Extra trusted roots, PEM, in addition to the system's. For tests and private upstreams. */
   readonly ca?: string;
   /** Forward proxies; absent if everything is reached directly. Servers of pools always are. */
   readonly proxies?: ForwardProxies;
 }
 
-interface Lone {
+interface SingleServer {
   readonly origin: string;
   readonly client: HttpClient;
   readonly route: Route;
 }
 
 export function openOrigins(options: OriginOptions = {}): Origins {
-  const { ca, proxies = NO_FORWARD_PROXIES, ...ofPools } = options;
-  const lone = new Map<string, Lone>();
-  const fetching = new Map<string, Pool>();
-  const pools = openPools({ ...ofPools, ca });
-  const loneAt = (origin: string, isFronted: boolean): Lone => {
+  const { ca, proxies = NO_FORWARD_PROXIES, ...poolOptions } = options;
+  const singleServers = new Map<string, SingleServer>();
+  const fetchPools = new Map<string, Pool>();
+  const pools = openPools({ ...poolOptions, ca });
+  const singleServerAt = (origin: string, isFronted: boolean): SingleServer => {
     const key = isFronted ? `${origin} fronted` : origin;
-    let at = lone.get(key);
+    let at = singleServers.get(key);
     if (at === undefined) {
       const connecting = { lookup: guardedLookup, ca, connectLimitMs: CONNECT_LIMIT_MS };
       const client = openHttpClient({ origin, ...connecting, proxies, bypassesProxyForPrivate: isFronted });
       at = { origin, client, route: singleServerRoute(client, proxies) };
-      lone.set(key, at);
+      singleServers.set(key, at);
     }
     return at;
   };
   return {
     pool(origin) {
-      let pool = fetching.get(origin);
+      let pool = fetchPools.get(origin);
       if (pool === undefined) {
         const connect = { timeout: CONNECT_LIMIT_MS, lookup: guardedLookup, ...(ca !== undefined && { ca }) };
         pool = new Pool(origin, {
           connect: proxyConnector({ proxies, connect, bypassesProxyForPrivate: true, tunnelsPlain: true }),
         });
-        fetching.set(origin, pool);
+        fetchPools.set(origin, pool);
       }
       return pool;
     },
-    route: ({ origin, pool, isFronted = false }, subset, asked) =>
-      pool === undefined ? loneAt(origin, isFronted).route : pools.route(pool, subset, asked),
+    route: ({ origin, pool, isFronted = false }, subset, pickerRequest) =>
+      pool === undefined ? singleServerAt(origin, isFronted).route : pools.route(pool, subset, pickerRequest),
     keepOnly(origins, specs = []) {
-      for (const [key, { origin, client }] of lone) {
+      for (const [key, { origin, client }] of singleServers) {
         if (origins.has(origin)) continue;
-        lone.delete(key);
+        singleServers.delete(key);
         client.close();
       }
-      for (const [origin, pool] of fetching) {
+      for (const [origin, pool] of fetchPools) {
         if (origins.has(origin)) continue;
-        fetching.delete(origin);
+        fetchPools.delete(origin);
         pool.close().catch(() => undefined); // The requests in progress report their failures themselves.
       }
       pools.keepOnly(specs);
@@ -98,15 +98,15 @@ export function openOrigins(options: OriginOptions = {}): Origins {
     members: (provider) => pools.members(provider),
     connections() {
       let open = pools.connections();
-      for (const { client } of lone.values()) open += client.connections;
-      for (const pool of fetching.values()) open += pool.stats.connected;
+      for (const { client } of singleServers.values()) open += client.connections;
+      for (const pool of fetchPools.values()) open += pool.stats.connected;
       return open;
     },
     async close() {
-      const ends = [...lone.values()].map(({ client }) => client.destroy());
-      await Promise.all([...ends, ...[...fetching.values()].map((pool) => pool.destroy()), pools.close()]);
-      lone.clear();
-      fetching.clear();
+      const ends = [...singleServers.values()].map(({ client }) => client.destroy());
+      await Promise.all([...ends, ...[...fetchPools.values()].map((pool) => pool.destroy()), pools.close()]);
+      singleServers.clear();
+      fetchPools.clear();
     },
   };
 }

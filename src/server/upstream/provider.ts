@@ -48,7 +48,7 @@ export interface UpstreamChannel {
   /** Credential to present; `undefined` if the client's own is forwarded. */
   readonly credential: Credential | undefined;
   /** Returns the header pairs that present a client's own key, for a request that is not forwarded as the client wrote it. */
-  readonly presenting: (key: string) => readonly string[];
+  readonly keyHeadersFor: (key: string) => readonly string[];
 }
 
 export interface Provider {
@@ -199,18 +199,18 @@ function compileChannel(
     isOwnSurface: channel.tier === "provider",
     caps: channel.caps,
     claims: (capability) => claimed.has(capability),
-    forModel: channel.servesClaude ? (model) => keptBy(lackedByClaude(model)) : () => compiled,
+    forModel: channel.servesClaude ? (model) => withoutCapabilities(lackedByClaude(model)) : () => compiled,
     lossEvidence: evidenceOf(
       channel.dialect,
       [...capabilitiesOf(channel.dialect)].filter((capability) => !claimed.has(capability)),
     ),
-    servesModel: channel.models.length === 0 ? undefined : matcher(channel.models),
+    servesModel: channel.models.length === 0 ? undefined : modelMatcher(channel.models),
     credential,
-    presenting: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
+    keyHeadersFor: (clientKey) => keyHeaders(channel.keyHeader, clientKey),
   };
   // Keyed by the lacking capabilities and not by the model's name, since clients can send any number of names.
   const byLack = new Map<string, UpstreamChannel>();
-  function keptBy(lacked: readonly string[]): UpstreamChannel {
+  function withoutCapabilities(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");
     let kept = byLack.get(name);
     if (kept === undefined) {
@@ -240,7 +240,7 @@ function timerMs(text: string): number {
 }
 
 /** Returns a function that matches exact names and prefixes with a trailing `*`. */
-export function matcher(patterns: readonly string[]): (model: string) => boolean {
+export function modelMatcher(patterns: readonly string[]): (model: string) => boolean {
   const exact = new Set(patterns.filter((pattern) => !pattern.endsWith("*")));
   const prefixes = patterns.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));
   return (model) => exact.has(model) || prefixes.some((prefix) => model.startsWith(prefix));

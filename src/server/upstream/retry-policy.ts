@@ -34,14 +34,14 @@ export interface RetryState {
 export function nextStep(failure: Failure, state: RetryState): NextStep {
   const { retry } = state;
   if (retry !== undefined && state.retries < retry.attempts && retry.when.has(failure.trigger)) {
-    const waitMs = waitBefore(failure, retry, state);
+    const waitMs = retryDelayMs(failure, retry, state);
     if (waitMs !== undefined && waitMs < state.remainingMs) return { kind: "retry", waitMs };
   }
   if (state.failoverWhen?.has(failure.trigger) === true && state.hasNext()) return { kind: "next" };
   return { kind: "answer" };
 }
 
-function waitBefore(failure: Failure, retry: RetryPolicy, state: RetryState): number | undefined {
+function retryDelayMs(failure: Failure, retry: RetryPolicy, state: RetryState): number | undefined {
   if (failure.retryAfterMs !== undefined) {
     return failure.retryAfterMs <= retry.retryAfterCapMs ? failure.retryAfterMs : undefined;
   }

@@ -3,7 +3,7 @@ import type { LookupFunction } from "node:net";
 import { guardedLookup } from "../credentials/index.ts";
 import type { ForwardProxies } from "../forward-proxy/index.ts";
 import type { HttpClient } from "./http/index.ts";
-import type { PickerAnswer } from "./picker/answers.ts";
+import type { PickerAnswer } from "./picker/picker-answers.ts";
 
 export interface Server {
   readonly client: Pick<HttpClient, "dispatch">;
@@ -33,14 +33,14 @@ export interface Route {
   /** Model that the pool's picker selected; `undefined` to keep the requested one. */
   readonly model?: string | undefined;
   /** Observer of the attempt; `undefined` if there is none. */
-  readonly watch?: PickerFeedback | undefined;
+  readonly feedback?: PickerFeedback | undefined;
 }
 
 /** Observer that reports the result to the picker that chose the server. */
 export interface PickerFeedback {
   reportAnswer(status: number, contentType: string | undefined, server: Server): void;
-  /** Ends the observation. May be called repeatedly; only the first call counts. `isCut`: the answer is no longer wanted. */
-  end(isCut: boolean): void;
+  /** Ends the observation; further calls have no effect. `isAborted`: the answer is no longer wanted. */
+  end(isAborted: boolean): void;
   /** Registers the only listener. It is called when the request is withdrawn before any of its answer has come. */
   onEvicted(listener: (answer: PickerAnswer) => void): void;
 }

@@ -8,7 +8,7 @@ import { GatewayError } from "../../../base/index.ts";
 import { type CardTerms, cardPayloads } from "../../core/agents/index.ts";
 import { wrongPathMessage } from "../../core/dialects/index.ts";
 import type { CardKey, Snapshot } from "../../snapshot/index.ts";
-import type { Fronted } from "../../upstream/index.ts";
+import type { FrontedServer } from "../../upstream/index.ts";
 import type { AgentPath } from "../hops/agents/agent-path.ts";
 import type { OwnDocument } from "../own-document.ts";
 import type { Ports } from "../ports.ts";
@@ -67,9 +67,14 @@ interface Signed {
 }
 
 /** Last signed card of each agent. Each signature differs, so without a cache every read would look like a changed card. */
-const signed = new WeakMap<Fronted, Signed>();
+const signed = new WeakMap<FrontedServer, Signed>();
 
-function signedCard(agent: Fronted, card: Projected, key: CardKey | undefined, publicUrl: string): Signed["document"] {
+function signedCard(
+  agent: FrontedServer,
+  card: Projected,
+  key: CardKey | undefined,
+  publicUrl: string,
+): Signed["document"] {
   const payloads = cardPayloads(card);
   const content = [publicUrl, key?.kid ?? "", ...payloads].join("\n");
   const before = signed.get(agent);

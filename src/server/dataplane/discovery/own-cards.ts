@@ -6,7 +6,7 @@
 import { asRefusal, type FetchShared, fetchUnshared, GatewayError, type Log } from "../../../base/index.ts";
 import { buildPublishedCard, type CardReading, type CardTerms, readOwnCard } from "../../core/agents/index.ts";
 import {
-  type Fronted,
+  type FrontedServer,
   fetchDocument,
   type Origins,
   type PresentedCredential,
@@ -22,9 +22,9 @@ export type Projected = Extract<CardReading, { kind: "card" }>["card"];
 
 export interface OwnCards {
   /** Returns the agent's card as the gateway shows it. Rejects with `upstream_unreachable` or `unsupported_version`. */
-  of(agent: Fronted, publicUrl: string, terms: CardTerms): Promise<Projected>;
+  of(agent: FrontedServer, publicUrl: string, terms: CardTerms): Promise<Projected>;
   /** Drops the cards of all other agents. */
-  keepOnly(agents: readonly Fronted[]): void;
+  keepOnly(agents: readonly FrontedServer[]): void;
 }
 
 interface OwnCardsOptions {
@@ -53,7 +53,7 @@ export function createOwnCards(options: OwnCardsOptions): OwnCards {
   const { origins, presenter, now, log, fetchShared = fetchUnshared } = options;
   const kept = new Map<string, Kept>();
 
-  const fetchAnew = async (agent: Fronted, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {
+  const fetchAnew = async (agent: FrontedServer, one: Kept, publicUrl: string, terms: CardTerms): Promise<void> => {
     const shared = await fetchShared(`card ${keyOf(agent)}`, one.number, async () => {
       const value = await fetchOwnCard({ origins, presenter }, agent, FETCH_LIMIT_MS);
       return { value, keepMs: value.kind === "text" ? FRESH_MS : RETRY_MS };
@@ -118,10 +118,10 @@ const empty = (): Kept => ({
 });
 
 /** Returns the cache key: the agent and the credential that it is called with. */
-const keyOf = ({ name, cardUrl, channel }: Fronted): string =>
+const keyOf = ({ name, cardUrl, channel }: FrontedServer): string =>
   JSON.stringify([name, cardUrl, channel.credential?.digest]);
 
-const failureOf = ({ name }: Fronted, problem: string, isOld: boolean): GatewayError =>
+const failureOf = ({ name }: FrontedServer, problem: string, isOld: boolean): GatewayError =>
   new GatewayError(
     isOld ? "unsupported_version" : "upstream_unreachable",
     `The card of agent ${name} cannot be shown: ${problem}.`,
@@ -133,7 +133,7 @@ const SHOWN: CardReading = {
   isOld: false,
 };
 
-function projected(text: string, agent: Fronted, publicUrl: string, terms: CardTerms): CardReading {
+function projected(text: string, agent: FrontedServer, publicUrl: string, terms: CardTerms): CardReading {
   const { origin } = agent.channel;
   const read = readOwnCard(text, [origin, agent.cardUrl ?? origin], publicUrl);
   return read.kind === "refused" ? { ...read, isOld: false } : buildPublishedCard(read.card, terms);
@@ -151,7 +151,7 @@ export type FetchedCard =
  */
 export async function fetchOwnCard(
   { origins, presenter }: Pick<OwnCardsOptions, "origins" | "presenter">,
-  { cardUrl = "", channel }: Fronted,
+  { cardUrl = "", channel }: FrontedServer,
   limitMs: number,
   signal?: AbortSignal,
 ): Promise<FetchedCard> {

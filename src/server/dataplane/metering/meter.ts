@@ -63,7 +63,7 @@ interface Attempt {
   isEnded: boolean;
   isBroken: boolean;
   /** Whether the answer itself reported a failure. */
-  hasErred: boolean;
+  hasEmbeddedError: boolean;
   stream: StreamUsage | undefined;
   /** Number of events of the stream so far. */
   events: number;
@@ -103,7 +103,7 @@ class AttemptMeter implements Meter {
       status: undefined,
       isEnded: false,
       isBroken: false,
-      hasErred: false,
+      hasEmbeddedError: false,
       stream: undefined,
       events: 0,
       body: undefined,
@@ -131,7 +131,7 @@ class AttemptMeter implements Meter {
     const attempt = this.#attempt;
     if (attempt?.stream === undefined) return;
     attempt.events++;
-    if (reportsFailure(data, attempt.events)) attempt.hasErred = true;
+    if (reportsFailure(data, attempt.events)) attempt.hasEmbeddedError = true;
     if (attempt.stream.read(data)) this.#chargeStream(attempt.stream.usage);
   }
 
@@ -143,7 +143,7 @@ class AttemptMeter implements Meter {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     attempt.body?.push(chunk);
-    if (MAY_USE_NOTHING.has(this.#options.route.name) && isFailedResponse(chunk)) attempt.hasErred = true;
+    if (MAY_USE_NOTHING.has(this.#options.route.name) && isFailedResponse(chunk)) attempt.hasEmbeddedError = true;
   }
 
   endAnswer(): void {
@@ -154,11 +154,11 @@ class AttemptMeter implements Meter {
     if (this.#attempt !== undefined) this.#attempt.isBroken = true;
   }
 
-  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void {
+  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasEmbeddedError: boolean }): void {
     if (this.#attempt === undefined) return;
     this.#attempt.result = result;
     this.#attempt.hasTimedOut = how?.hasTimedOut === true;
-    this.#attempt.hasErred ||= how?.hasErred === true;
+    this.#attempt.hasEmbeddedError ||= how?.hasEmbeddedError === true;
   }
 
   close(): void {
@@ -250,8 +250,8 @@ class AttemptMeter implements Meter {
  * rest of its usage is unknown. `erred`: the answer reported a failure. `timed out`: no answer came, although the provider may
  * have processed the input.
  */
-function outcomeOf({ status, result, hasTimedOut, hasErred, isEnded, isBroken }: Attempt): Outcome {
-  if (status !== undefined && (hasErred || !isSuccess(status))) return "erred";
+function outcomeOf({ status, result, hasTimedOut, hasEmbeddedError, isEnded, isBroken }: Attempt): Outcome {
+  if (status !== undefined && (hasEmbeddedError || !isSuccess(status))) return "erred";
   if (status !== undefined && isEnded && !isBroken) return "complete";
   if (status === undefined && hasTimedOut) return "timed out";
   const hasFailed = result !== undefined && result !== "answered" && result !== "abandoned";

@@ -34,9 +34,9 @@ export interface Meter extends AnswerMeter {
   readonly usage: Usage | undefined;
   /**
    * Ends the attempt. `abandoned`: the client left during it. `hasTimedOut`: the gateway's own timeout ended it after the request
-   * was sent. `hasErred`: its answer has status 200 but is an error.
+   * was sent. `hasEmbeddedError`: its answer has status 200 but is an error.
    */
-  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasErred: boolean }): void;
+  endAttempt(result: AttemptResult, how?: { readonly hasTimedOut: boolean; readonly hasEmbeddedError: boolean }): void;
   /** Charges the request. Must be called once, at the very end, whatever the outcome. */
   close(): void;
 }

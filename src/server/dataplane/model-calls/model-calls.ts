@@ -102,7 +102,7 @@ async function forwardQuestion(
         const one = candidates[position];
         return one && candidateFor(one, question, downstream);
       },
-      mayHave: (position) => position < candidates.length,
+      mayExist: (position) => position < candidates.length,
       failoverWhen: addressed.failover?.when,
     },
     deadlineMs: Number.POSITIVE_INFINITY,
@@ -127,14 +127,17 @@ async function forwardQuestion(
       meter.beginAttempt(provider, model, by.dialect);
     },
     onAnswer: (ms) => statistics?.recordAnswer(ms),
-    onAttemptEnd: (provider, { result, status, next, failedAfterMs, error, reason, hasTimedOut, hasErred }) => {
+    onAttemptEnd: (
+      provider,
+      { result, status, nextTarget, failedAfterMs, error, reason, hasTimedOut, hasEmbeddedError },
+    ) => {
       ports.metrics.countAttempt(provider.name, result);
       if (isFailure(result)) {
         statistics?.recordFailure({
           kind: result,
           status,
           attempt: attempts,
-          movedTo: next?.name ?? null,
+          movedTo: nextTarget?.name ?? null,
           request,
           caller: `gateway:${question.detector}`,
           model: question.model,
@@ -144,7 +147,7 @@ async function forwardQuestion(
         });
       }
       statistics?.endAttempt();
-      meter.endAttempt(result, { hasTimedOut, hasErred });
+      meter.endAttempt(result, { hasTimedOut, hasEmbeddedError: hasEmbeddedError });
     },
     onWait: () => undefined,
     holdMs: 0,
@@ -229,7 +232,7 @@ function candidateFor(
         decodes: true,
         checksForError: true,
         mapsErrors: true,
-        retypes: false,
+        correctsContentType: false,
       };
     },
   };

@@ -3,7 +3,7 @@ import type { BackendFailure, BackendMember, BackendRecord, Backends, ModelRecor
 import { A2A_VERSION, MCP_VERSION } from "../../core/agents/index.ts";
 import type { RecordedFailure, Statistics } from "../../dataplane/index.ts";
 import type { Claim, Snapshot } from "../../snapshot/index.ts";
-import { type Fronted, forwardedTo, type PoolMember, type Provider } from "../../upstream/index.ts";
+import { type FrontedServer, forwardTargetOf, type PoolMember, type Provider } from "../../upstream/index.ts";
 import { createChangeNotifier } from "../change-notifier.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
@@ -30,7 +30,7 @@ export function backendsPort(
     if (compiled?.kind !== "compiled" || compiled.snapshot === snapshot) return;
     snapshot = compiled.snapshot;
     const { providers, fronted } = snapshot;
-    statistics.configure([...providers, ...fronted.all.map(forwardedTo)].map(({ name }) => name));
+    statistics.configure([...providers, ...fronted.all.map(forwardTargetOf)].map(({ name }) => name));
     notifyListeners("configuration");
   };
   follow();
@@ -51,7 +51,7 @@ export function backendsPort(
       frontedOf(snapshot, "mcp").map((server) => ({
         name: server.name,
         url: server.shownUrl,
-        registry_name: server.paths[1] ?? null,
+        registry_name: server.pathNames[1] ?? null,
         protocol: MCP_VERSION,
         ...measuredCalls(server, statistics),
       })),
@@ -97,11 +97,11 @@ function backendRecord(
   };
 }
 
-const frontedOf = (snapshot: Snapshot | undefined, kind: Fronted["kind"]): readonly Fronted[] =>
+const frontedOf = (snapshot: Snapshot | undefined, kind: FrontedServer["kind"]): readonly FrontedServer[] =>
   (snapshot?.fronted.all ?? []).filter((one) => one.kind === kind);
 
-function measuredCalls(fronted: Fronted, statistics: Statistics) {
-  const measured = statistics.read(forwardedTo(fronted).name);
+function measuredCalls(fronted: FrontedServer, statistics: Statistics) {
+  const measured = statistics.read(forwardTargetOf(fronted).name);
   if (measured === undefined) throw new Error("an MCP server or agent has no statistics");
   return {
     state: measured.state,

@@ -16,9 +16,9 @@ import {
 } from "../../forward-proxy/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import { Connection, type ConnectionOwner, MAX_HEAD_BYTES, type Outgoing } from "./connection.ts";
-import { dispatchWithUndici } from "./library.ts";
 import { requestText } from "./request-text.ts";
 import { type AnswerHandler, type HttpClient, HttpFault } from "./types.ts";
+import { dispatchWithUndici } from "./undici-dispatch.ts";
 
 /**
  * Maximum silence of an upstream, before the head and between two chunks, if the provider has no `first_byte_timeout`, in
@@ -62,7 +62,7 @@ interface IdleConnection {
   readonly until: number;
 }
 
-const CLOSED = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway no longer uses this server");
+const closedFault = (): HttpFault => new HttpFault("UPSTREAM_CLOSED", "the gateway no longer uses this server");
 
 export function openHttpClient(options: HttpClientOptions): HttpClient {
   const { origin, lookup, ca, connectLimitMs, proxies = NO_FORWARD_PROXIES, bypassesProxyForPrivate = false } = options;
@@ -75,7 +75,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   });
   const forwarder = url.protocol === "http:" ? proxies.proxyFor(url) : undefined;
   const hostname = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
-  const to: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
+  const destination: buildConnector.Options = { hostname, host: url.host, protocol: url.protocol, port: url.port };
   const open = new Set<Connection>();
   const idle: IdleConnection[] = [];
   /** Requests that wait for a connect in progress. */
@@ -89,12 +89,12 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
   const owner: ConnectionOwner = {
     now: () => now,
-    onIdle(connection, keepsFor) {
+    onIdle(connection, keepAliveSeconds) {
       const at = waiting.findIndex(({ isReplay }) => !isReplay);
       const next = at < 0 ? undefined : waiting.splice(at, 1)[0];
       if (next !== undefined) sendOn(next, connection);
-      else if (isClosing) connection.destroy(CLOSED());
-      else keepIdle(connection, keepsFor);
+      else if (isClosing) connection.destroy(closedFault());
+      else keepIdle(connection, keepAliveSeconds);
     },
     onClosed(connection) {
       open.delete(connection);
@@ -104,16 +104,17 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     },
   };
 
-  function keepIdle(connection: Connection, keepsFor: number | undefined): void {
-    const ms = keepsFor === undefined ? IDLE_MS : Math.min(keepsFor * 1_000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
-    if (ms <= 0) connection.destroy(CLOSED());
+  function keepIdle(connection: Connection, keepAliveSeconds: number | undefined): void {
+    const ms =
+      keepAliveSeconds === undefined ? IDLE_MS : Math.min(keepAliveSeconds * 1_000 - IDLE_MARGIN_MS, MAX_IDLE_MS);
+    if (ms <= 0) connection.destroy(closedFault());
     else idle.push({ connection, until: performance.now() + ms });
   }
 
   function takeIdle(): Connection | undefined {
     for (let last = idle.pop(); last !== undefined; last = idle.pop()) {
       if (performance.now() < last.until) return last.connection;
-      last.connection.destroy(CLOSED());
+      last.connection.destroy(closedFault());
     }
     return undefined;
   }
@@ -150,11 +151,14 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
 
   function connectFor(next: WaitingRequest): void {
     waiting.push(next);
-    connector(to, (...[error, socket]: [Error, null] | [null, Socket & { readonly alpnProtocol?: unknown }]) => {
-      if (error !== null) waiting.shift()?.handler.onFailed(error);
-      else if (socket.alpnProtocol === "h2") toHttp2(socket);
-      else add(socket);
-    });
+    connector(
+      destination,
+      (...[error, socket]: [Error, null] | [null, Socket & { readonly alpnProtocol?: unknown }]) => {
+        if (error !== null) waiting.shift()?.handler.onFailed(error);
+        else if (socket.alpnProtocol === "h2") toHttp2(socket);
+        else add(socket);
+      },
+    );
   }
 
   function add(socket: Socket): void {
@@ -164,7 +168,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     startSweeping();
     const next = waiting.shift();
     if (next !== undefined) connection.send(next.outgoing, next.handler);
-    else if (isClosing) connection.destroy(CLOSED());
+    else if (isClosing) connection.destroy(closedFault());
     else keepIdle(connection, undefined);
   }
 
@@ -225,7 +229,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     sweeper = setInterval(() => {
       now = performance.now();
       for (const connection of open) connection.closeIfSilent(now, SILENCE_LIMIT_MS);
-      for (const { connection } of idle.filter(({ until }) => now >= until)) connection.destroy(CLOSED());
+      for (const { connection } of idle.filter(({ until }) => now >= until)) connection.destroy(closedFault());
     }, SWEEP_MS).unref();
   }
 
@@ -237,7 +241,7 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
   return {
     dispatch(request, handler) {
       if (isClosing) {
-        handler.onFailed(CLOSED());
+        handler.onFailed(closedFault());
         return;
       }
       const text = isHttp2 ? undefined : requestText(request, url.host);
@@ -254,13 +258,13 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
     },
     close() {
       isClosing = true;
-      for (const { connection } of idle.splice(0)) connection.destroy(CLOSED());
+      for (const { connection } of idle.splice(0)) connection.destroy(closedFault());
       closePool();
     },
     async destroy() {
       isClosing = true;
-      for (const { handler } of [...waiting.splice(0), ...ready.splice(0)]) handler.onFailed(CLOSED());
-      for (const connection of [...open]) connection.destroy(CLOSED());
+      for (const { handler } of [...waiting.splice(0), ...ready.splice(0)]) handler.onFailed(closedFault());
+      for (const connection of [...open]) connection.destroy(closedFault());
       stopSweeping();
       await pool?.destroy();
     },

@@ -33,8 +33,8 @@ interface Forwarding {
 }
 
 export interface ConnectionOwner {
-  /** Called when the connection can carry another request. `keepsFor`: idle time in seconds that the server announced. */
-  onIdle(connection: Connection, keepsFor: number | undefined): void;
+  /** Called when the connection can carry another request. `keepAliveSeconds`: idle time that the server announced. */
+  onIdle(connection: Connection, keepAliveSeconds: number | undefined): void;
   /** Called once, when the connection can carry no further request. */
   onClosed(connection: Connection): void;
   /** Returns the time of the last clock reading, in monotonic milliseconds. It is imprecise. */

@@ -74,7 +74,7 @@ export function parseHead(text: string, method: string): AnswerHead {
   let isChunked = false;
   let isClosing = false;
   let isKeeping = false;
-  let keepsFor: number | undefined;
+  let keepAliveSeconds: number | undefined;
   for (let at = lineEnd + 2; at < text.length; at = lineEnd + 2) {
     lineEnd = text.indexOf("\r\n", at);
     if (lineEnd < 0) lineEnd = text.length;
@@ -106,7 +106,7 @@ export function parseHead(text: string, method: string): AnswerHead {
       }
     } else {
       const seconds = KEEP_ALIVE_TIMEOUT.exec(value)?.[1];
-      if (seconds !== undefined) keepsFor = Number(seconds);
+      if (seconds !== undefined) keepAliveSeconds = Number(seconds);
     }
   }
   if (isChunked && length !== undefined) throw malformed("both a content length and a transfer encoding");
@@ -114,5 +114,12 @@ export function parseHead(text: string, method: string): AnswerHead {
   const isBodiless = method === "HEAD" || status < 200 || status === 204 || status === 304;
   const framing: Framing = isBodiless ? 0 : isChunked ? "chunked" : (length ?? "close");
   const isKept = framing !== "close" && !isClosing && (line[1] === "1" || isKeeping);
-  return { status, statusText: line[3] ?? "", headers, framing, isReusable: isKept, keepAliveSeconds: keepsFor };
+  return {
+    status,
+    statusText: line[3] ?? "",
+    headers,
+    framing,
+    isReusable: isKept,
+    keepAliveSeconds: keepAliveSeconds,
+  };
 }

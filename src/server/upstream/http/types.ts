@@ -13,7 +13,7 @@ export interface RequestInProgress {
  */
 export interface AnswerHandler {
   /** Called when the request is being sent, and again if it is resent. A failure before this call means that nothing was sent. */
-  onConnected(sending: RequestInProgress): void;
+  onConnected(inProgress: RequestInProgress): void;
   /** Called when an idle connection turns out to be closed, so that the request is sent again over another one. */
   onDisconnected?(): void;
   /**

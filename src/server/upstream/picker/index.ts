@@ -1,4 +1,4 @@
-export type { PickerAnswer } from "./answers.ts";
-export { withModel } from "./model.ts";
-export { type PickerRequest, routeByPicker } from "./picked.ts";
+export type { PickerAnswer } from "./picker-answers.ts";
 export { connectPicker, openPickers, type Pickers } from "./pickers.ts";
+export { withModel } from "./requested-model.ts";
+export { type PickerRequest, routeByPicker } from "./route-by-picker.ts";

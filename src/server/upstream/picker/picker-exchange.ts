@@ -11,8 +11,8 @@ import type {
 } from "../../ext-proc/index.ts";
 import { structOf } from "../../ext-proc/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
-import { destinationOf, headerSet, overloadAnswer, type PickerAnswer } from "./answers.ts";
-import { modelIn } from "./model.ts";
+import { destinationOf, mutatedHeader, overloadAnswer, type PickerAnswer } from "./picker-answers.ts";
+import { modelIn } from "./requested-model.ts";
 
 /** Chunk size that pickers use themselves, in bytes. Some peers accept no message above 64 KiB. */
 const CHUNK_BYTES = 62_000;
@@ -46,12 +46,12 @@ export interface PickerQuery {
   readonly timeoutMs: number;
 }
 
-export type FailedPick = "late" | "unreachable" | "violation" | "refused";
+export type PickFailure = "late" | "unreachable" | "violation" | "refused";
 
 type Pick =
   | { readonly kind: "picked"; readonly endpoints: readonly string[]; readonly model: string | undefined }
   | { readonly kind: "answered"; readonly answer: PickerAnswer }
-  | { readonly kind: "failed"; readonly why: FailedPick };
+  | { readonly kind: "failed"; readonly failure: PickFailure };
 
 type Call = ReturnType<ExternalProcessorClient["Process"]>;
 
@@ -73,19 +73,19 @@ export class PickerExchange {
   #echo: Buffer[] = [];
   #echoBytes = 0;
 
-  constructor(client: ExternalProcessorClient, grpc: Grpc, question: PickerQuery) {
-    const { subset, timeoutMs, request } = question;
+  constructor(client: ExternalProcessorClient, grpc: Grpc, query: PickerQuery) {
+    const { subset, timeoutMs, request } = query;
     this.#hint = subset && { filter_metadata: { [SUBSET_HINT]: structOf({ [SUBSET]: subset }) } };
     this.#body = request.body;
     this.pick = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    this.#timer = setTimeout(() => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "late" }), timeoutMs);
+    this.#timer = setTimeout(() => this.#decide(this.#pickedSoFar() ?? { kind: "failed", failure: "late" }), timeoutMs);
     this.#call = client.Process(new grpc.Metadata());
     this.#call.on("data", (answer: ProcessingResponse__Output) => this.#read(answer));
-    this.#call.on("error", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "unreachable" }));
-    this.#call.on("end", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", why: "violation" }));
-    this.#send(headersOf(question));
+    this.#call.on("error", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", failure: "unreachable" }));
+    this.#call.on("end", () => this.#decide(this.#pickedSoFar() ?? { kind: "failed", failure: "violation" }));
+    this.#send(headersOf(query));
     this.#sendBody(0);
   }
 
@@ -105,12 +105,12 @@ export class PickerExchange {
     });
   }
 
-  /** Ends the exchange. `isCut`: the answer is not complete, but is no longer wanted. */
-  end(isCut: boolean): void {
+  /** Ends the exchange. `isAborted`: the answer is not complete, but is no longer wanted. */
+  end(isAborted: boolean): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#timer);
-    if (isCut) this.#call.cancel();
+    if (isAborted) this.#call.cancel();
     else this.#call.end();
   }
 
@@ -144,7 +144,7 @@ export class PickerExchange {
   #readRefusal(answer: ProcessingResponse__Output): void {
     const shown = overloadAnswer(answer);
     if (this.#settle !== undefined) {
-      this.#decide(shown === undefined ? { kind: "failed", why: "refused" } : { kind: "answered", answer: shown });
+      this.#decide(shown === undefined ? { kind: "failed", failure: "refused" } : { kind: "answered", answer: shown });
     } else if (shown?.status === 429 && !this.#hasAnswer && !this.#hasEnded) this.onEvicted?.(shown);
   }
 
@@ -152,12 +152,12 @@ export class PickerExchange {
     if (this.#settle === undefined || this.#endpoints !== undefined) return;
     const destination = destinationOf(answer);
     if (destination.kind !== "endpoints") {
-      this.#decide({ kind: "failed", why: "violation" });
+      this.#decide({ kind: "failed", failure: "violation" });
       return;
     }
     this.#endpoints = destination.endpoints;
     // A picker that sets a length will send the body back next.
-    const echoes = headerSet(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
+    const echoes = mutatedHeader(answer.request_headers?.response?.header_mutation, "content-length") !== undefined;
     if (!echoes || this.#isUnchanged || this.#body === null) this.#decide(this.#picked(undefined));
   }
 

@@ -18,7 +18,7 @@ export type PickOutcome =
 
 export interface Pickers {
   /** Starts an exchange. Returns a promise only until gRPC is loaded. */
-  startExchange(spec: PickerSpec, question: PickerQuery): PickerExchange | Promise<PickerExchange>;
+  startExchange(spec: PickerSpec, query: PickerQuery): PickerExchange | Promise<PickerExchange>;
   /** Records the outcome of a query, or later of the request. */
   recordOutcome(provider: string, outcome: PickOutcome, ms?: number): void;
   /** Replaces the pickers, and connects to each ahead of the first query. */
@@ -30,7 +30,7 @@ export interface Pickers {
 const MAX_MESSAGE_BYTES = 1 << 20;
 
 /** Minimum interval between log lines about a failing picker, in milliseconds. */
-const LOG_EVERY_MS = 60_000;
+const MIN_LOG_INTERVAL_MS = 60_000;
 
 const FAILURES: ReadonlyMap<PickOutcome, string> = new Map([
   ["outside", "it chose servers that the pool's name does not resolve to"],
@@ -58,6 +58,8 @@ export function openPickers(options: {
     ["provider"],
   );
   const clients = new Map<string, ExternalProcessorClient>();
+  /** Pickers of the configuration in force, by key. */
+  let current = new Map<string, PickerSpec>();
   const loggedAt = new Map<string, number>();
   let loaded: ExtProc | undefined;
 
@@ -73,36 +75,39 @@ export function openPickers(options: {
     loaded = await loadExtProc();
     return loaded;
   };
-  const askWith = (extProc: ExtProc, spec: PickerSpec, question: PickerQuery): PickerExchange =>
-    new PickerExchange(clientAt(spec, extProc), extProc.grpc, question);
+  const exchangeWith = (extProc: ExtProc, spec: PickerSpec, query: PickerQuery): PickerExchange =>
+    new PickerExchange(clientAt(spec, extProc), extProc.grpc, query);
 
   return {
-    startExchange: (spec, question) =>
+    startExchange: (spec, query) =>
       loaded === undefined
-        ? load().then((extProc) => askWith(extProc, spec, question))
-        : askWith(loaded, spec, question),
+        ? load().then((extProc) => exchangeWith(extProc, spec, query))
+        : exchangeWith(loaded, spec, query),
     recordOutcome(provider, outcome, ms) {
       decisions?.with(provider, outcome).inc();
       if (ms !== undefined) seconds?.with(provider).observe(ms / 1_000);
       const problem = FAILURES.get(outcome);
       const key = `${provider}\0${outcome}`;
-      if (problem === undefined || now() - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < LOG_EVERY_MS) return;
+      if (problem === undefined || now() - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < MIN_LOG_INTERVAL_MS)
+        return;
       loggedAt.set(key, now());
       log?.warn("the picker of a pool failed", { provider, outcome, problem });
     },
     keepOnly(specs) {
-      const kept = new Set(specs.map(keyOf));
+      current = new Map(specs.map((spec) => [keyOf(spec), spec]));
       for (const [key, client] of clients) {
-        if (kept.has(key)) continue;
+        if (current.has(key)) continue;
         clients.delete(key);
         client.close(); // Calls in progress continue.
       }
       if (specs.length === 0) return;
-      void load().then((extProc) => {
-        for (const spec of specs) clientAt(spec, extProc).getChannel().getConnectivityState(true);
-      });
+      const connectAll = (extProc: ExtProc): void => {
+        for (const spec of current.values()) clientAt(spec, extProc).getChannel().getConnectivityState(true);
+      };
+      load().then(connectAll, () => undefined); // If gRPC cannot be loaded, each query reports it.
     },
     close() {
+      current.clear();
       for (const client of clients.values()) client.close();
       clients.clear();
     },

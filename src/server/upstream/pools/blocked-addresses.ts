@@ -6,14 +6,14 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
-interface Kind {
+interface BlockedKind {
   /** Description with its article, used before "address". */
   readonly description: string;
   readonly list: BlockList;
 }
 
 /** Blocked kinds (RFC 6890, RFC 4291). The last link-local address is the IPv6 metadata service of a large cloud. */
-const KINDS: readonly Kind[] = [
+const KINDS: readonly BlockedKind[] = [
   kind("an unspecified", ["0.0.0.0/8", "::/128"]),
   kind("a link-local", ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"]),
   kind("a multicast", ["224.0.0.0/4", "ff00::/8"]),
@@ -22,7 +22,7 @@ const KINDS: readonly Kind[] = [
 
 const LOOPBACK = kind("a loopback", ["127.0.0.0/8", "::1/128"]).list;
 
-function kind(words: string, networks: readonly string[]): Kind {
+function kind(words: string, networks: readonly string[]): BlockedKind {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits = ""] = network.split("/");

@@ -19,7 +19,7 @@ interface MemberSetOptions {
   readonly port: number;
   readonly names: NameResolver;
   readonly now: () => number;
-  readonly isOwn: (address: string, port: number) => boolean;
+  readonly isOwnListener: (address: string, port: number) => boolean;
   readonly metrics: PoolMetrics | undefined;
   readonly log: Pick<Log, "warn" | "info"> | undefined;
   /** Returns the member at the address, which is shared with other sets of the pool. Each member must be released once. */
@@ -42,7 +42,7 @@ export interface MemberSet {
 }
 
 export function openMemberSet(options: MemberSetOptions): MemberSet {
-  const { provider, subset, host, port, names, now, isOwn, metrics, log } = options;
+  const { provider, subset, host, port, names, now, isOwnListener, metrics, log } = options;
   const roundRobin = new RoundRobin();
   let byEndpoint: ReadonlyMap<string, Member> = new Map();
   let isSettled = false;
@@ -54,21 +54,21 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
   /** Returns why the address is blocked, or `undefined` if it is allowed. */
   const blockedReason = (address: string): BlockedReason | undefined => {
     if (blockedKind(address) !== undefined) return "fenced";
-    if (isOwn(address, port)) return "own";
+    if (isOwnListener(address, port)) return "own";
     return isLoopback(address) && isLocal === false ? "rebound" : undefined;
   };
 
-  const applyAddresses = (addresses: readonly string[], found: string | undefined): void => {
+  const applyAddresses = (addresses: readonly string[], lookupProblem: string | undefined): void => {
     isSettled = true;
     // This prevents DNS rebinding: a name that resolved to other machines must not resolve to this one later.
     if (addresses.length > 0) isLocal = isLocal !== false && addresses.every(isLoopback);
     const blockedCounts = new Map<BlockedReason, number>();
     const admitted = addresses.slice(0, MAX_MEMBERS).filter((address) => {
-      const why = blockedReason(address);
-      if (why !== undefined) blockedCounts.set(why, (blockedCounts.get(why) ?? 0) + 1);
-      return why === undefined;
+      const reason = blockedReason(address);
+      if (reason !== undefined) blockedCounts.set(reason, (blockedCounts.get(reason) ?? 0) + 1);
+      return reason === undefined;
     });
-    for (const [why, count] of blockedCounts) metrics?.countBlocked(provider, why, count);
+    for (const [reason, count] of blockedCounts) metrics?.countBlocked(provider, reason, count);
     const wanted = new Set(admitted);
     const staying = roundRobin.members.filter(({ address }) => wanted.has(address));
     const known = new Set(staying.map(({ address }) => address));
@@ -78,21 +78,21 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     roundRobin.members = [...staying, ...joining];
     byEndpoint = new Map(roundRobin.members.map((member) => [member.endpoint, member]));
     for (const member of leaving) options.release(member);
-    problem = found ?? (roundRobin.members.length === 0 ? blockedText(blockedCounts) : undefined);
+    problem = lookupProblem ?? (roundRobin.members.length === 0 ? blockedText(blockedCounts) : undefined);
     metrics?.setMembers(provider, subset, roundRobin.members.length);
-    metrics?.countLookup(provider, subset, found === undefined ? "answered" : "failed");
+    metrics?.countLookup(provider, subset, lookupProblem === undefined ? "answered" : "failed");
     logChange(
       [problem, blockedCounts.size === 0 ? undefined : blockedText(blockedCounts)].find((it) => it !== undefined),
     );
   };
 
   /** Logs a problem once per change, not per query. */
-  const logChange = (what: string | undefined): void => {
-    if (what === lastProblem) return;
-    lastProblem = what;
+  const logChange = (newProblem: string | undefined): void => {
+    if (newProblem === lastProblem) return;
+    lastProblem = newProblem;
     const fields = { provider, ...(subset !== "" && { subset }), servers: roundRobin.members.length };
-    if (what === undefined) log?.info("the servers of a pool can be resolved again", fields);
-    else log?.warn("the servers of a pool cannot be resolved correctly", { ...fields, problem: what });
+    if (newProblem === undefined) log?.info("the servers of a pool can be resolved again", fields);
+    else log?.warn("the servers of a pool cannot be resolved correctly", { ...fields, problem: newProblem });
   };
 
   let watched: WatchedName | undefined;
@@ -107,12 +107,12 @@ export function openMemberSet(options: MemberSetOptions): MemberSet {
     get isClosed() {
       return isClosed;
     },
-    firstResolution: watched?.first ?? Promise.resolve(),
+    firstResolution: watched?.firstResolution ?? Promise.resolve(),
     get problem() {
       return problem;
     },
     memberAt: (endpoint) => byEndpoint.get(endpoint),
-    resolveNow: () => watched?.hurry(),
+    resolveNow: () => watched?.resolveSoon(),
     close() {
       isClosed = true;
       watched?.close();
@@ -128,4 +128,4 @@ const BLOCKED_TEXTS: Readonly<Record<BlockedReason, string>> = {
 };
 
 const blockedText = (left: ReadonlyMap<BlockedReason, number>): string =>
-  [...left.keys()].map((why) => BLOCKED_TEXTS[why]).join("; ") || "the name has no address";
+  [...left.keys()].map((reason) => BLOCKED_TEXTS[reason]).join("; ") || "the name has no address";

@@ -11,7 +11,7 @@ export interface PoolMetrics {
   /** Sets the number of members. `subset`: empty for the whole pool. */
   setMembers(provider: string, subset: string, count: number): void;
   countLookup(provider: string, subset: string, outcome: "answered" | "failed"): void;
-  countBlocked(provider: string, why: BlockedReason, count: number): void;
+  countBlocked(provider: string, reason: BlockedReason, count: number): void;
   countConnectFailure(provider: string): void;
 }
 
@@ -27,7 +27,7 @@ export function createPoolMetrics(instruments: Instruments): PoolMetrics {
     "DNS lookups of the servers of a pool, by outcome.",
     ["provider", "subset", "outcome"],
   );
-  const fenced = instruments.counter(
+  const blocked = instruments.counter(
     "gateway_pool_fenced_addresses_total",
     "Addresses in DNS answers for a pool that the gateway never connects to, such as link-local ones.",
     ["provider", "why"],
@@ -40,7 +40,7 @@ export function createPoolMetrics(instruments: Instruments): PoolMetrics {
   return {
     setMembers: (provider, subset, count) => members.with(provider, subset).set(count),
     countLookup: (provider, subset, outcome) => lookups.with(provider, subset, outcome).inc(),
-    countBlocked: (provider, why, count) => fenced.with(provider, why).inc(count),
+    countBlocked: (provider, reason, count) => blocked.with(provider, reason).inc(count),
     countConnectFailure: (provider) => unreachable.with(provider).inc(),
   };
 }

@@ -28,9 +28,9 @@ export interface PoolMember {
 export interface Pools {
   /**
    * Selects a server. Returns a promise until the pool's name was resolved for the first time, and always with a picker.
-   * `subset`: `undefined` for the whole pool. `asked` is passed to the picker.
+   * `subset`: `undefined` for the whole pool. `pickerRequest` is passed to the picker.
    */
-  route(spec: PoolSpec, subset: string | undefined, asked: PickerRequest): Routed | Promise<Routed>;
+  route(spec: PoolSpec, subset: string | undefined, pickerRequest: PickerRequest): Routed | Promise<Routed>;
   /** Replaces the pools. */
   keepOnly(specs: readonly PoolSpec[]): void;
   /**
@@ -49,15 +49,15 @@ export interface PoolsOptions {
   readonly instruments?: Instruments;
   readonly log?: Pick<Log, "warn" | "info">;
   /** Returns true for an address at which this gateway itself listens. */
-  readonly isOwn?: (address: string, port: number) => boolean;
+  readonly isOwnListener?: (address: string, port: number) => boolean;
   readonly ca: string | undefined;
 }
 
-interface State {
+interface PoolState {
   readonly spec: PoolSpec;
   /** Member sets by subset and host. */
   readonly sets: Map<string, MemberSet>;
-  readonly held: Map<string, { readonly member: Member; holders: number }>;
+  readonly membersByAddress: Map<string, { readonly member: Member; holders: number }>;
   readonly leaving: Set<Member>;
 }
 
@@ -77,10 +77,10 @@ export function openPools(options: PoolsOptions): Pools {
   const names: NameResolver = createNameResolver({ servers: options.nameServers ?? [] });
   const metrics = options.instruments && createPoolMetrics(options.instruments);
   const pickers = openPickers({ instruments: options.instruments, log: options.log, now });
-  const states = new Map<string, State>();
+  const states = new Map<string, PoolState>();
   const resolved = new WeakMap<PoolSpec, Resolved>();
 
-  const setOf = (state: State, subset: string, host: string): MemberSet => {
+  const setOf = (state: PoolState, subset: string, host: string): MemberSet => {
     const key = `${subset}\0${host}`;
     const known = state.sets.get(key);
     if (known !== undefined) return known;
@@ -92,11 +92,11 @@ export function openPools(options: PoolsOptions): Pools {
       port,
       names,
       now,
-      isOwn: options.isOwn ?? (() => false),
+      isOwnListener: options.isOwnListener ?? (() => false),
       metrics,
       log: options.log,
       acquire(address) {
-        const held = state.held.get(address);
+        const held = state.membersByAddress.get(address);
         if (held !== undefined) {
           held.holders += 1;
           return held.member;
@@ -107,15 +107,15 @@ export function openPools(options: PoolsOptions): Pools {
         };
         const { ca } = options;
         const member = new Member({ origin, address, port, ca, now, onUnreachable });
-        state.held.set(address, { member, holders: 1 });
+        state.membersByAddress.set(address, { member, holders: 1 });
         return member;
       },
       release(member) {
-        const held = state.held.get(member.address);
+        const held = state.membersByAddress.get(member.address);
         if (held === undefined || held.member !== member) return;
         held.holders -= 1;
         if (held.holders > 0) return;
-        state.held.delete(member.address);
+        state.membersByAddress.delete(member.address);
         for (const one of state.leaving) if (one.inFlight === 0) state.leaving.delete(one);
         if (member.inFlight > 0) state.leaving.add(member);
         member.drain();
@@ -132,7 +132,7 @@ export function openPools(options: PoolsOptions): Pools {
     const key = `${spec.provider}\0${spec.origin}`;
     let state = states.get(key);
     if (state === undefined) {
-      state = { spec, sets: new Map(), held: new Map(), leaving: new Set() };
+      state = { spec, sets: new Map(), membersByAddress: new Map(), leaving: new Set() };
       states.set(key, state);
     }
     const at = state;
@@ -147,14 +147,14 @@ export function openPools(options: PoolsOptions): Pools {
   const routeOf = (set: MemberSet): Route => routeOver(set.roundRobin, () => set.problem ?? "it has no server", now);
 
   return {
-    route(spec, subset, asked) {
+    route(spec, subset, pickerRequest) {
       const { whole, subsets } = resolve(spec);
       const set = subset === undefined ? whole : subsets.get(subset);
       if (set === undefined)
         return { kind: "route", next: () => undefined, noServerReason: "the pool has no such subset" };
       const { picker } = spec;
       const routed = (): Routed | Promise<Routed> =>
-        picker === undefined ? routeOf(set) : routeByPicker({ pool: spec, picker, set }, asked, pickers, now);
+        picker === undefined ? routeOf(set) : routeByPicker({ pool: spec, picker, set }, pickerRequest, pickers, now);
       return set.isSettled ? routed() : set.firstResolution.then(routed);
     },
     keepOnly(specs) {
@@ -176,7 +176,7 @@ export function openPools(options: PoolsOptions): Pools {
         [...state.sets.values()]
           .filter(({ subset, memberAt }) => subset !== WHOLE && memberAt(member.endpoint) === member)
           .map(({ subset }) => subset);
-      const present = [...state.held.values()].map(({ member }) => member);
+      const present = [...state.membersByAddress.values()].map(({ member }) => member);
       const leaving = [...state.leaving].filter(({ inFlight }) => inFlight > 0);
       return [...present, ...leaving].map((member) => ({
         endpoint: member.endpoint,
@@ -191,12 +191,13 @@ export function openPools(options: PoolsOptions): Pools {
     },
     connections() {
       let open = 0;
-      for (const { held } of states.values()) for (const { member } of held.values()) open += member.connections;
+      for (const { membersByAddress } of states.values())
+        for (const { member } of membersByAddress.values()) open += member.connections;
       return open;
     },
     async close() {
-      const members = [...states.values()].flatMap(({ held, leaving }) => [
-        ...[...held.values()].map(({ member }) => member),
+      const members = [...states.values()].flatMap(({ membersByAddress, leaving }) => [
+        ...[...membersByAddress.values()].map(({ member }) => member),
         ...leaving,
       ]);
       for (const { sets } of states.values()) for (const set of sets.values()) set.close();

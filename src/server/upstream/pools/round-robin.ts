@@ -3,17 +3,17 @@ import type { PickerFeedback, Route, Server } from "../server.ts";
 import type { Member } from "./member.ts";
 
 /** Maximum number of members that an attempt tries. Failing ones are paused, so that later requests rarely try one. */
-const MOST_TRIED = 16;
+const MAX_TRIED = 16;
 
 /** Time after which no further server is tried, in milliseconds. A failed connect takes up to two seconds. */
-const MOST_TRYING_MS = 10_000;
+const MAX_TRYING_MS = 10_000;
 
 export class RoundRobin {
   members: readonly Member[] = [];
   #at = 0;
 
   /** Returns the next member that is not in `tried`. */
-  take(tried: ReadonlySet<Server> | undefined): Member | undefined {
+  next(tried: ReadonlySet<Server> | undefined): Member | undefined {
     const { members } = this;
     let resting: Member | undefined;
     for (let i = 0; i < members.length; i++) {
@@ -28,42 +28,46 @@ export class RoundRobin {
 }
 
 /** Choice of a picker. */
-interface Chosen extends Pick<Route, "model" | "watch"> {
+interface PickerChoice extends Pick<Route, "model" | "feedback"> {
   /** Members that are tried before the others, in this order. */
   readonly preferred: readonly Member[];
   /** Whether no other server is tried. */
-  readonly alone: boolean;
+  readonly isExclusive: boolean;
 }
 
-export const routeOver = (turns: RoundRobin, whyNone: () => string, now: () => number, chosen?: Chosen): Route =>
-  new PoolRoute(turns, whyNone, now, chosen);
+export const routeOver = (
+  roundRobin: RoundRobin,
+  noServerReason: () => string,
+  now: () => number,
+  chosen?: PickerChoice,
+): Route => new PoolRoute(roundRobin, noServerReason, now, chosen);
 
 class PoolRoute implements Route {
   readonly kind = "route";
-  readonly #turns: RoundRobin;
-  readonly #whyNone: () => string;
+  readonly #roundRobin: RoundRobin;
+  readonly #noServerReason: () => string;
   readonly #now: () => number;
-  readonly #chosen: Chosen | undefined;
+  readonly #chosen: PickerChoice | undefined;
   #tried: Set<Server> | undefined;
   #since = 0;
 
-  constructor(turns: RoundRobin, whyNone: () => string, now: () => number, chosen: Chosen | undefined) {
-    this.#turns = turns;
-    this.#whyNone = whyNone;
+  constructor(turns: RoundRobin, whyNone: () => string, now: () => number, chosen: PickerChoice | undefined) {
+    this.#roundRobin = turns;
+    this.#noServerReason = whyNone;
     this.#now = now;
     this.#chosen = chosen;
   }
 
   get noServerReason(): string | undefined {
-    return this.#tried === undefined ? this.#whyNone() : undefined;
+    return this.#tried === undefined ? this.#noServerReason() : undefined;
   }
 
   get model(): string | undefined {
     return this.#chosen?.model;
   }
 
-  get watch(): PickerFeedback | undefined {
-    return this.#chosen?.watch;
+  get feedback(): PickerFeedback | undefined {
+    return this.#chosen?.feedback;
   }
 
   next(failed: Server | undefined): Member | undefined {
@@ -73,12 +77,12 @@ class PoolRoute implements Route {
         this.#since = this.#now();
       }
       this.#tried.add(failed);
-      if (this.#tried.size >= MOST_TRIED || this.#now() - this.#since > MOST_TRYING_MS) return undefined;
+      if (this.#tried.size >= MAX_TRIED || this.#now() - this.#since > MAX_TRYING_MS) return undefined;
     }
     if (this.#chosen !== undefined) {
       const member = this.#chosen.preferred.find((it) => this.#tried?.has(it) !== true);
-      if (member !== undefined || this.#chosen.alone) return member;
+      if (member !== undefined || this.#chosen.isExclusive) return member;
     }
-    return this.#turns.take(this.#tried);
+    return this.#roundRobin.next(this.#tried);
   }
 }

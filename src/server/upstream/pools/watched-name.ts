@@ -13,13 +13,13 @@ const MAX_TTL_MS = 300_000;
 
 /** Delay before the next query after a failure, in milliseconds. It doubles up to the maximum. */
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
 
 /**
  * Time for which the last good answer is kept when name servers report no addresses, in milliseconds, because servers that are
  * just starting report that too. While queries fail, the answer is kept indefinitely.
  */
-const NOTHING_BELIEVED_AFTER_MS = 30_000;
+const EMPTY_ANSWER_GRACE_MS = 30_000;
 
 interface WatchedNameOptions {
   readonly names: NameResolver;
@@ -31,9 +31,9 @@ interface WatchedNameOptions {
 
 export interface WatchedName {
   /** Resolves once the first query has finished, successful or not. */
-  readonly first: Promise<void>;
+  readonly firstResolution: Promise<void>;
   /** Queries soon. Must be called when the known addresses seem to be outdated. */
-  hurry(): void;
+  resolveSoon(): void;
   close(): void;
 }
 
@@ -52,18 +52,18 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
   let isClosed = false;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let isAsking = false;
+  let resolvedAt = Number.NEGATIVE_INFINITY;
+  let isResolving = false;
 
-  const ask = async (): Promise<void> => {
+  const resolveName = async (): Promise<void> => {
     clearTimeout(timer);
-    isAsking = true;
-    askedAt = now();
+    isResolving = true;
+    resolvedAt = now();
     const answer = await names.resolve(host);
-    isAsking = false;
+    isResolving = false;
     if (isClosed) return;
-    take(known[4], answer[4], answer[6].kind === "addresses", now());
-    take(known[6], answer[6], answer[4].kind === "addresses", now());
+    applyAnswer(known[4], answer[4], answer[6].kind === "addresses", now());
+    applyAnswer(known[6], answer[6], answer[4].kind === "addresses", now());
     const addresses = [...new Set([...known[4].addresses, ...known[6].addresses])];
     const problem =
       known[4].problem ?? known[6].problem ?? (addresses.length === 0 ? "the name has no address" : undefined);
@@ -72,23 +72,23 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
     const ttlMs = Math.min(...[known[4], known[6]].filter((it) => it.addresses.length > 0).map((it) => it.ttlMs));
     const waitMs =
       failures > 0 || addresses.length === 0
-        ? Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
+        ? Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
         : Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, ttlMs));
-    again(waitMs);
+    scheduleResolution(waitMs);
   };
 
-  const again = (waitMs: number): void => {
+  const scheduleResolution = (waitMs: number): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => void ask(), waitMs);
+    timer = setTimeout(() => void resolveName(), waitMs);
     timer.unref();
   };
 
-  const first = ask();
+  const firstResolution = resolveName();
   return {
-    first,
-    hurry() {
-      if (isClosed || isAsking) return;
-      again(Math.max(0, askedAt + MIN_TTL_MS - now()));
+    firstResolution,
+    resolveSoon() {
+      if (isClosed || isResolving) return;
+      scheduleResolution(Math.max(0, resolvedAt + MIN_TTL_MS - now()));
     },
     close() {
       isClosed = true;
@@ -97,8 +97,8 @@ export function watchName(host: string, { names, now, onAnswer }: WatchedNameOpt
   };
 }
 
-/** Applies an answer. `isElsewhere`: the name has addresses of the other family. */
-function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: number): void {
+/** Applies an answer. `hasOtherFamily`: the name has addresses of the other family. */
+function applyAnswer(known: Known, answer: FamilyAnswer, hasOtherFamily: boolean, now: number): void {
   known.problem = undefined;
   switch (answer.kind) {
     case "addresses":
@@ -109,7 +109,7 @@ function take(known: Known, answer: FamilyAnswer, isElsewhere: boolean, now: num
     case "none":
       known.nothingSince ??= now;
       if (known.addresses.length === 0) return;
-      if (isElsewhere || now - known.nothingSince >= NOTHING_BELIEVED_AFTER_MS) known.addresses = [];
+      if (hasOtherFamily || now - known.nothingSince >= EMPTY_ANSWER_GRACE_MS) known.addresses = [];
       else known.problem = "the name has no address";
       return;
     case "failed":

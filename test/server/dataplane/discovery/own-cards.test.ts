@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { GatewayError } from "../../../../src/base/index.ts";
 import { createOwnCards } from "../../../../src/server/dataplane/index.ts";
-import { compileFronted, openOrigins } from "../../../../src/server/upstream/index.ts";
+import { compileFrontedServer, openOrigins } from "../../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../../e2e/support/upstream.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
 import { quietPresenter } from "../../credentials/quiet-presenter.ts";
@@ -17,7 +17,7 @@ const upstream = await scriptedUpstream(file);
 const origins = openOrigins();
 atEnd(file, () => origins.close());
 const url = `${upstream.url}/rpc`;
-const agent = compileFronted("a2a", { name: "a", url, cost_per_call: 1 }, undefined, url);
+const agent = compileFrontedServer("a2a", { name: "a", url, cost_per_call: 1 }, undefined, url);
 
 const card = (version: string): string =>
   JSON.stringify({

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net";
 import { after, test } from "node:test";
 import { Pool } from "undici";
 import { type HttpClient, openHttpClient } from "../../../../src/server/upstream/http/index.ts";
-import { dispatchWithUndici } from "../../../../src/server/upstream/http/library.ts";
+import { dispatchWithUndici } from "../../../../src/server/upstream/http/undici-dispatch.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { codeOf, openWire, outcomeOf, POST, type Script } from "./support/wire.ts";
 

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import fc from "fast-check";
 import { Pool } from "undici";
 import { openHttpClient } from "../../../../src/server/upstream/http/index.ts";
-import { dispatchWithUndici } from "../../../../src/server/upstream/http/library.ts";
+import { dispatchWithUndici } from "../../../../src/server/upstream/http/undici-dispatch.ts";
 import { randomFloor, randomRuns } from "../../../support/random-length.ts";
 import { type Dispatch, type Outcome, openWire, outcomeOf, type Script } from "./support/wire.ts";
 

@@ -24,7 +24,7 @@ import {
 } from "../../../core/agents/index.ts";
 import type { AccessPolicy, Verdict } from "../../../core/policy/index.ts";
 import { a2aVariables, type CallerVariables, mcpVariables } from "../../../core/policy/variables/index.ts";
-import type { Fronted } from "../../../upstream/index.ts";
+import type { FrontedServer } from "../../../upstream/index.ts";
 
 export interface CallTexts {
   readonly texts: readonly AgentText[];
@@ -37,7 +37,7 @@ export interface CallTexts {
 }
 
 export interface AgentCall {
-  readonly fronted: Fronted;
+  readonly fronted: FrontedServer;
   /** Id of the message, as JSON text. */
   readonly id: string;
   /** Method as the caller wrote it. */
@@ -83,13 +83,13 @@ export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun
   noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
 });
 
-export function parseCall(fronted: Fronted, query: string, request: IncomingMessage, body: Buffer): ParsedCall {
+export function parseCall(fronted: FrontedServer, query: string, request: IncomingMessage, body: Buffer): ParsedCall {
   return fronted.kind === "mcp" ? mcpCall(fronted, request, body) : a2aCall(fronted, request, query, body);
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
-function mcpCall(fronted: Fronted, { headers }: IncomingMessage, body: Buffer): ParsedCall {
+function mcpCall(fronted: FrontedServer, { headers }: IncomingMessage, body: Buffer): ParsedCall {
   const reading = readMcpRequest(headers, body);
   if (reading.kind !== "read") return reading;
   const { request } = reading;
@@ -126,7 +126,7 @@ function isUnsupportedMcp(message: string, status: number): boolean {
   return status === 400 && outcome.kind === "error" && !MODERN_FAULTS.test(message);
 }
 
-function a2aCall(fronted: Fronted, { headers }: IncomingMessage, query: string, body: Buffer): ParsedCall {
+function a2aCall(fronted: FrontedServer, { headers }: IncomingMessage, query: string, body: Buffer): ParsedCall {
   const versions = new URLSearchParams(query).getAll("A2A-Version");
   const reading = readA2aRequest({ headers, versions, body });
   if (reading.kind !== "read") return reading;

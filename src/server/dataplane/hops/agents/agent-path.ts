@@ -1,11 +1,11 @@
 /** Finds the MCP server or agent that a path names. Source: specification document 1, Listeners; mcp-registry reference, 6. */
 import type { FrontedSnapshot } from "../../../snapshot/index.ts";
-import type { Fronted, FrontedKind } from "../../../upstream/index.ts";
+import type { FrontedKind, FrontedServer } from "../../../upstream/index.ts";
 
 export interface AgentPath {
   readonly kind: FrontedKind;
   /** Server or agent; `undefined` if the name is not configured. Only authenticated callers get an answer that says so. */
-  readonly fronted: Fronted | undefined;
+  readonly fronted: FrontedServer | undefined;
   /** Decoded name from the path; empty if the path is not that of a server or agent, or of its card. */
   readonly name: string;
   /** Requested resource. `card`: the card of an agent, which needs no credential. */

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../../../base/index.ts";
 import { isForeignPage } from "../../../core/agents/index.ts";
 import type { Snapshot } from "../../../snapshot/index.ts";
-import { forwardedTo } from "../../../upstream/index.ts";
+import { forwardTargetOf } from "../../../upstream/index.ts";
 import { CARD_HEADERS } from "../../discovery/card-document.ts";
 import type { Exchange } from "../../exchange.ts";
 import { dialectOf } from "../../match-route.ts";
@@ -25,7 +25,7 @@ export function resolveAgent(exchange: Exchange, snapshot: Snapshot, { metrics }
     exchange.form = rpcForm(kind);
     exchange.report.facts.hop = kind;
   }
-  exchange.report.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardedTo(fronted).name);
+  exchange.report.labels = metrics.labels(isCard ? "card" : kind, fronted && forwardTargetOf(fronted).name);
   const { host, origin } = request.headers;
   const { publicOrigin } = snapshot.governance;
   const isForeign = isForeignPage({

@@ -17,7 +17,7 @@ import {
   type Downstream,
   type ForwardOptions,
   forward,
-  forwardedTo,
+  forwardTargetOf,
   isFailure,
   type RequestCaller,
   type UpstreamRequest,
@@ -219,7 +219,7 @@ function reserve(
 ): Charge | undefined | Promise<Charge> {
   const { budget } = profile;
   if (governing === undefined || budget === undefined || isNotification || fronted.costPerCall === 0) return undefined;
-  const { name } = forwardedTo(fronted);
+  const { name } = forwardTargetOf(fronted);
   return governing.budgets.reserve({
     rule: budget,
     bucket,
@@ -262,7 +262,7 @@ function forwardCall(
   { outgoing, answer, charge, acting }: Outgoing,
   { exchange, ports }: AgentRequest,
 ): Promise<void> {
-  const provider = forwardedTo(fronted);
+  const provider = forwardTargetOf(fronted);
   const candidate = {
     provider,
     channel: fronted.channel,
@@ -270,7 +270,7 @@ function forwardCall(
     prepare: () => ({
       request: outgoing,
       downstream: answer,
-      ...{ decodes: true, checksForError: false, mapsErrors: false, retypes: false },
+      ...{ decodes: true, checksForError: false, mapsErrors: false, correctsContentType: false },
     }),
   };
   exchange.upstream.displayName = provider.noun;
@@ -281,7 +281,7 @@ function forwardCall(
   const options: ForwardOptions<typeof candidate> = {
     candidates: {
       at: (position) => (position === 0 ? candidate : undefined),
-      mayHave: (position) => position === 0,
+      mayExist: (position) => position === 0,
       failoverWhen: undefined,
     },
     deadlineMs: Number.POSITIVE_INFINITY,

@@ -3,7 +3,7 @@
  * Source: mcp reference, 11; design decisions, section 7.
  */
 import { answerFromCache, sharingTermsOf } from "../../../core/agents/index.ts";
-import type { Fronted } from "../../../upstream/index.ts";
+import type { FrontedServer } from "../../../upstream/index.ts";
 
 /** Maximum number of lists per server: one for each page and kind of client. */
 const MAX_LISTS = 64;
@@ -15,10 +15,10 @@ interface CachedList {
   readonly until: number;
 }
 
-const caches = new WeakMap<Fronted, Map<string, CachedList>>();
+const caches = new WeakMap<FrontedServer, Map<string, CachedList>>();
 
 /** Returns a cached answer, or `undefined` if the server must be called. `id`: id of the answer, as JSON text. */
-export function cachedList(fronted: Fronted, key: string, id: string, now: number): string | undefined {
+export function cachedList(fronted: FrontedServer, key: string, id: string, now: number): string | undefined {
   const found = caches.get(fronted)?.get(key);
   if (found === undefined) return undefined;
   if (found.until > now) return answerFromCache(found.message, id, found.until - now);
@@ -26,7 +26,7 @@ export function cachedList(fronted: Fronted, key: string, id: string, now: numbe
   return undefined;
 }
 
-export function cacheList(fronted: Fronted, key: string, message: string, now: number): void {
+export function cacheList(fronted: FrontedServer, key: string, message: string, now: number): void {
   if (message.length > MAX_LENGTH) return;
   const shareable = sharingTermsOf(message);
   if (shareable === undefined) return;
@@ -36,6 +36,6 @@ export function cacheList(fronted: Fronted, key: string, message: string, now: n
   lists.set(key, { message, until: now + shareable.ttlMs });
 }
 
-export function dropLists(fronted: Fronted): void {
+export function dropLists(fronted: FrontedServer): void {
   caches.delete(fronted);
 }

@@ -144,7 +144,7 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
       if (inspected !== undefined) inspected.isDecoded = true;
     },
     onAttemptEnd: (provider, outcome) => {
-      const { status, next, reason } = outcome;
+      const { status, nextTarget, reason } = outcome;
       const result = isUnreadable && !isFailure(outcome.result) ? "invalid" : outcome.result;
       const seconds = (performance.now() - begunAt) / 1_000;
       ports.metrics.countAttempt(provider.name, result);
@@ -155,7 +155,7 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
           kind: outcome.result,
           status,
           attempt: report.attempts,
-          movedTo: next?.name ?? null,
+          movedTo: nextTarget?.name ?? null,
           ...callerLabels(report, target.model),
           durationMs: outcome.failedAfterMs,
           error: outcome.error,
@@ -192,7 +192,7 @@ function candidatesOf(admitted: AdmittedProviders, forwarding: Forwarding, clien
       const mayMove = one?.provider.retry !== undefined || admitted.mayHave(position + 1);
       return one && candidateFor(one, forwarding, client, mayMove);
     },
-    mayHave: (position) => admitted.mayHave(position),
+    mayExist: (position) => admitted.mayHave(position),
     failoverWhen: admitted.failoverWhen,
   };
 }
@@ -274,7 +274,7 @@ function candidateFor(
           decodes: true,
           checksForError: true,
           mapsErrors: true,
-          retypes: route.form !== undefined,
+          correctsContentType: route.form !== undefined,
         };
       }
       // Answers are only parsed if something depends on their content.
@@ -299,7 +299,7 @@ function candidateFor(
         decodes: prepared.reads,
         checksForError,
         mapsErrors,
-        retypes: form !== undefined,
+        correctsContentType: form !== undefined,
       };
     },
   };

@@ -79,7 +79,7 @@ function isForeign(name: string): boolean {
 function clientCredential({ rawHeaders }: ClientRequest, channel: UpstreamChannel): readonly string[] {
   if (channel.credential !== undefined) return [];
   const key = clientKey(rawHeaders);
-  return key === undefined ? [] : channel.presenting(key);
+  return key === undefined ? [] : channel.keyHeadersFor(key);
 }
 
 /**

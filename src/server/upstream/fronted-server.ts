@@ -9,12 +9,12 @@ export type FrontedKind = "mcp" | "a2a";
 type McpServer = NonNullable<Deployment["mcp"]>[number];
 type A2aAgent = NonNullable<Deployment["a2a"]>[number];
 
-export interface Fronted {
+export interface FrontedServer {
   readonly kind: FrontedKind;
   /** Configured name, used in rules, suspensions and lists. */
   readonly name: string;
   /** All names that select it in a path after `/mcp/` or `/a2a/`: the configured name, then the registry's. */
-  readonly paths: readonly string[];
+  readonly pathNames: readonly string[];
   readonly channel: FrontedChannel;
   /** URL as written in the configuration. */
   readonly shownUrl: string;
@@ -46,7 +46,7 @@ const NOUNS: Readonly<Record<FrontedKind, string>> = { mcp: "MCP server", a2a: "
  * Returns the fields of an upstream that an attempt reports. There is no retry and no failover, because a call may have taken
  * effect.
  */
-export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => ({
+export const forwardTargetOf = ({ kind, name }: Pick<FrontedServer, "kind" | "name">) => ({
   name: `${kind}:${name}`,
   noun: `${NOUNS[kind]} ${name}`,
   firstByteTimeoutMs: undefined,
@@ -56,12 +56,12 @@ export const forwardedTo = ({ kind, name }: Pick<Fronted, "kind" | "name">) => (
 const WELL_KNOWN_CARD = "/.well-known/agent-card.json";
 
 /** Compiles a server or agent. `writtenUrl`: the address as written in the configuration. */
-export function compileFronted(
+export function compileFrontedServer(
   kind: FrontedKind,
   config: McpServer | A2aAgent,
   credential: Credential | undefined,
   writtenUrl: string,
-): Fronted {
+): FrontedServer {
   const { name, url, cost_per_call: costPerCall, restore = [] } = config;
   const { origin, host, pathname, search } = new URL(url);
   const registry = "registry" in config ? config.registry?.name : undefined;
@@ -69,7 +69,7 @@ export function compileFronted(
   return Object.freeze({
     kind,
     name,
-    paths: registry === undefined ? [name] : [name, registry],
+    pathNames: registry === undefined ? [name] : [name, registry],
     channel: {
       id: kind,
       origin,

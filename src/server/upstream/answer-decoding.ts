@@ -12,7 +12,7 @@ const CHUNK_BYTES = 16 << 10;
 /** Maximum ratio of expansion. JSON and events expand five to thirty times; the formats allow a thousand times and more. */
 const MAX_RATIO = 100;
 /** Size up to which any body may expand regardless of the ratio, in bytes. */
-const FREE_BYTES = 512 << 10;
+const MAX_UNCHECKED_BYTES = 512 << 10;
 
 /**
  * Number of bytes that are checked to find out whether the body is compressed: the first bytes of a compressed body are never all
@@ -21,19 +21,19 @@ const FREE_BYTES = 512 << 10;
 const SNIFFED_BYTES = 12;
 
 /** Error if the body cannot be decoded. Its message may be shown. */
-class DecodingFault extends Error {
+class DecodingError extends Error {
   readonly code = "UPSTREAM_MALFORMED";
 }
 
 export interface DecodedSink {
   /** Receives a decoded chunk. Returns false if there is no room; `resume` continues. */
-  plain(chunk: Buffer): boolean;
-  plainEnd(): void;
-  undecodable(cause: DecodingFault): void;
+  onDecoded(chunk: Buffer): boolean;
+  onDecodedEnd(): void;
+  onDecodingFailed(cause: DecodingError): void;
 }
 
 /** Returns the values of `content-encoding` in the order in which they were applied, without `identity`. */
-export function layersOf(header: string | undefined): readonly string[] {
+export function contentEncodings(header: string | undefined): readonly string[] {
   if (header === undefined) return NO_LAYERS;
   return header
     .split(",")
@@ -45,7 +45,7 @@ const NO_LAYERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
 /** Returns whether all encodings are supported. A body with any other encoding passes unchanged. */
-export const areDecoded = (layers: readonly string[]): boolean =>
+export const areSupported = (layers: readonly string[]): boolean =>
   layers.length > 0 && layers.length <= MAX_LAYERS && layers.every((name) => codingOf(name, NOTHING) !== undefined);
 
 export class AnswerDecoding {
@@ -56,11 +56,11 @@ export class AnswerDecoding {
   #head: Buffer = NOTHING;
   #bytesIn = 0;
   #bytesOut = 0;
-  #isOver = false;
+  #hasEnded = false;
   /** Called when there is room again; set while the connection waits. */
   #onRoom: (() => void) | undefined;
 
-  /** Creates a decoder. `layers`: encodings that `areDecoded` accepts. */
+  /** Creates a decoder. `layers`: encodings that `areSupported` accepts. */
   constructor(layers: readonly string[], sink: DecodedSink) {
     this.#layers = layers;
     this.#sink = sink;
@@ -68,7 +68,7 @@ export class AnswerDecoding {
 
   /** Decodes a chunk. Returns false if there is no room; `onRoom` is called when there is room again. */
   push(chunk: Buffer, onRoom: () => void): boolean {
-    if (this.#isOver) return true;
+    if (this.#hasEnded) return true;
     this.#bytesIn += chunk.length;
     if (this.#decoders === undefined) {
       this.#head = Buffer.concat([this.#head, chunk]);
@@ -79,10 +79,10 @@ export class AnswerDecoding {
   }
 
   end(): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     if (this.#decoders === undefined) this.#begin(() => undefined);
     const [first] = this.#decoders ?? [];
-    if (first === undefined) this.#ended();
+    if (first === undefined) this.#finish();
     else first.end();
   }
 
@@ -90,12 +90,12 @@ export class AnswerDecoding {
   resume(): void {
     const decoders = this.#decoders ?? [];
     if (decoders.length > 0) decoders.at(-1)?.resume();
-    else this.#room();
+    else this.#reportRoom();
   }
 
   /** Drops the rest of the body. */
   destroy(): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     for (const decoder of this.#decoders ?? []) decoder.destroy();
   }
 
@@ -110,7 +110,7 @@ export class AnswerDecoding {
   #open(head: Buffer): readonly Duplex[] {
     const decoders = this.#layers.toReversed().map((name, at) => {
       // The first bytes are more reliable than the header, if they identify an encoding.
-      const coding = codingOf(at === 0 ? (magicOf(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
+      const coding = codingOf(at === 0 ? (encodingByMagicNumber(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
       if (coding === undefined) throw new Error("an encoding was to be known");
       return coding.decoder(CHUNK_BYTES);
     });
@@ -121,54 +121,54 @@ export class AnswerDecoding {
     }
     const last = decoders.at(-1);
     last?.on("data", (plain: Buffer) => {
-      if (!this.#out(plain)) last.pause();
+      if (!this.#passOn(plain)) last.pause();
     });
-    last?.on("end", () => this.#ended());
+    last?.on("end", () => this.#finish());
     return decoders;
   }
 
   #write(chunk: Buffer, onRoom: () => void): boolean {
     const [first] = this.#decoders ?? [];
     this.#onRoom = onRoom;
-    if (first === undefined) return this.#out(chunk);
+    if (first === undefined) return this.#passOn(chunk);
     const hasRoom = first.write(chunk);
-    if (!hasRoom) first.once("drain", () => this.#room());
+    if (!hasRoom) first.once("drain", () => this.#reportRoom());
     return hasRoom;
   }
 
-  #room(): void {
+  #reportRoom(): void {
     const onRoom = this.#onRoom;
     this.#onRoom = undefined;
-    if (!this.#isOver) onRoom?.();
+    if (!this.#hasEnded) onRoom?.();
   }
 
   /** Passes decoded bytes on. Returns false if the sink has no room. */
-  #out(plain: Buffer): boolean {
-    if (this.#isOver) return true;
+  #passOn(plain: Buffer): boolean {
+    if (this.#hasEnded) return true;
     this.#bytesOut += plain.length;
-    if (this.#bytesOut > Math.max(FREE_BYTES, this.#taken * MAX_RATIO)) {
+    if (this.#bytesOut > Math.max(MAX_UNCHECKED_BYTES, this.#consumedBytes * MAX_RATIO)) {
       this.#fail(`it unpacks to more than ${MAX_RATIO} times its size`);
       return true;
     }
-    return this.#sink.plain(plain);
+    return this.#sink.onDecoded(plain);
   }
 
   /** Number of compressed bytes that the decoder has processed, as far as it reports it. */
-  get #taken(): number {
+  get #consumedBytes(): number {
     const first = this.#decoders?.[0] as { readonly bytesWritten?: number } | undefined;
     return first?.bytesWritten ?? this.#bytesIn;
   }
 
-  #ended(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#sink.plainEnd();
+  #finish(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#sink.onDecodedEnd();
   }
 
   #fail(what: string): void {
-    if (this.#isOver) return;
+    if (this.#hasEnded) return;
     this.destroy();
-    this.#sink.undecodable(new DecodingFault(what));
+    this.#sink.onDecodingFailed(new DecodingError(what));
   }
 }
 
@@ -179,7 +179,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b, 0x08]);
 const ZSTD_MAGIC = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 /** Returns the encoding by its magic number. Source: RFC 1952, section 2.3.1; RFC 8878, section 3.1.1. */
-function magicOf(head: Buffer): string | undefined {
+function encodingByMagicNumber(head: Buffer): string | undefined {
   if (head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return "gzip";
   return head.subarray(0, ZSTD_MAGIC.length).equals(ZSTD_MAGIC) ? "zstd" : undefined;
 }

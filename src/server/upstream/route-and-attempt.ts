@@ -1,62 +1,71 @@
 /** Makes one attempt, beginning with the choice of a server, where a pool's picker may end it. */
 
+import {
+  attemptWithCredential,
+  type CredentialAttemptOptions,
+  faultReporter,
+  type OutcomeCallback,
+  waitUnlessClientLeaves,
+} from "./attempt-with-credential.ts";
 import type { Destination, Origins } from "./origins.ts";
 import { type PickerAnswer, withModel } from "./picker/index.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
-import { attemptPresenting, faulty, type Over, type PresentingOptions, whileThere } from "./present.ts";
 import type { Routed } from "./server.ts";
 
-interface RoutedTo {
+interface RouteAttemptOptions {
   readonly origins: Pick<Origins, "route">;
   readonly channel: Destination;
   readonly subset: string | undefined;
   readonly requestId: string | undefined;
 }
 
-/** Makes the attempt. `over` is called once, unless this throws. */
-export function attemptRouted(
-  { origins, channel, subset, requestId }: RoutedTo,
+/** Makes the attempt. `onOutcome` is called once, unless this throws. */
+export function routeAndAttempt(
+  { origins, channel, subset, requestId }: RouteAttemptOptions,
   request: UpstreamRequest,
   downstream: Downstream,
-  options: PresentingOptions,
-  over: Over,
+  options: CredentialAttemptOptions,
+  onOutcome: OutcomeCallback,
 ): void {
   const routed = origins.route(channel, subset, { request, requestId });
   if (!(routed instanceof Promise)) {
-    attemptAt(routed, request, downstream, options, over);
+    attemptOnRoute(routed, request, downstream, options, onOutcome);
     return;
   }
   const picked = async (): Promise<void> => {
-    const found = await whileThere(routed, downstream, options.waited);
+    const found = await waitUnlessClientLeaves(routed, downstream, options.onWait);
     if (found !== undefined) {
-      attemptAt(found, request, downstream, options, over);
+      attemptOnRoute(found, request, downstream, options, onOutcome);
       return;
     }
     // The client has left, but the picker may still be deciding; its exchange is ended once it has.
-    void routed.then((late) => late.kind === "route" && late.watch?.end(true));
-    over({ kind: "abandoned" });
+    routed.then(
+      (late) => late.kind === "route" && late.feedback?.end(true),
+      () => undefined,
+    );
+    onOutcome({ kind: "abandoned" });
   };
-  picked().catch(faulty(over));
+  picked().catch(faultReporter(onOutcome));
 }
 
-function attemptAt(
+function attemptOnRoute(
   routed: Routed,
   request: UpstreamRequest,
   downstream: Downstream,
-  options: PresentingOptions,
-  over: Over,
+  options: CredentialAttemptOptions,
+  onOutcome: OutcomeCallback,
 ): void {
   if (routed.kind === "answered") {
-    over({ kind: "declined", answer: routed.answer });
+    onOutcome({ kind: "declined", answer: routed.answer });
     return;
   }
-  const { model, watch } = routed;
+  const { model, feedback } = routed;
   const outgoing = model === undefined ? request : withModel(request, model);
-  if (watch === undefined) attemptPresenting(routed, outgoing, downstream, options, over);
+  if (feedback === undefined) attemptWithCredential(routed, outgoing, downstream, options, onOutcome);
   else {
-    attemptPresenting(routed, outgoing, downstream, options, (outcome) => {
-      watch.end(true); // has no effect unless the attempt never reached a server
-      over(outcome);
+    attemptWithCredential(routed, outgoing, downstream, options, (outcome) => {
+      feedback.end(true); // has no effect unless the attempt never reached a server
+      onOutcome(outcome);
     });
   }
 }

@@ -17,7 +17,7 @@ type Destination =
   | { readonly kind: "contradiction" };
 
 export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
-  const inHeader = headerSet(answer?.response?.header_mutation, DESTINATION);
+  const inHeader = mutatedHeader(answer?.response?.header_mutation, DESTINATION);
   const inMetadata = textIn(metadata, "envoy.lb", DESTINATION);
   return combine(inHeader, inMetadata);
 }
@@ -34,7 +34,7 @@ function combine(inHeader: string | undefined, inMetadata: string | undefined): 
 }
 
 /** Returns the value that a mutation sets a header to. `name` must be in lower case. */
-export function headerSet(mutation: HeaderMutation__Output | undefined, name: string): string | undefined {
+export function mutatedHeader(mutation: HeaderMutation__Output | undefined, name: string): string | undefined {
   for (const { header } of mutation?.set_headers ?? []) {
     if (header?.key?.toLowerCase() !== name) continue;
     const raw = header.raw_value;
@@ -60,10 +60,12 @@ export function overloadAnswer({ immediate_response: answer }: ProcessingRespons
   if (status !== 429 && status !== 503) return undefined;
   const body = answer?.body ?? Buffer.alloc(0);
   const isShown = body.length > 0 && body.length <= MAX_BODY_BYTES;
-  const retryAfter = headerSet(answer?.headers, "retry-after");
+  const retryAfter = mutatedHeader(answer?.headers, "retry-after");
   return {
     status,
-    contentType: isShown ? printable(headerSet(answer?.headers, "content-type")) || "text/plain" : "application/json",
+    contentType: isShown
+      ? printable(mutatedHeader(answer?.headers, "content-type")) || "text/plain"
+      : "application/json",
     retryAfter: retryAfter === undefined || !/^[0-9A-Za-z ,:]{1,40}$/.test(retryAfter) ? undefined : retryAfter,
     body: isShown
       ? body

@@ -13,12 +13,13 @@ import type {
   Presenter,
   RequestCaller,
 } from "../credentials/index.ts";
-import { type AttemptOptions, type AttemptOutcome, attempt, type Judge } from "./attempt.ts";
+import { type AttemptOptions, attempt, type Judge } from "./attempt.ts";
+import type { AttemptOutcome } from "./attempt-outcome.ts";
 import { headerValue } from "./header-value.ts";
 import type { Downstream, UpstreamRequest } from "./ports.ts";
 import type { Route } from "./server.ts";
 
-export interface PresentingOptions extends AttemptOptions {
+export interface CredentialAttemptOptions extends AttemptOptions {
   readonly presenter: Presenter;
   /** Credential to present; `undefined` if the client's own is forwarded, or none is presented. */
   readonly credential: Credential | undefined;
@@ -26,50 +27,53 @@ export interface PresentingOptions extends AttemptOptions {
   readonly host: string;
   readonly actingFor: RequestCaller | undefined;
   /** Called before the request is sent. */
-  readonly presented: (bears: ContainsCredential | undefined) => void;
+  readonly onPresented: (containsCredential: ContainsCredential | undefined) => void;
 }
 
-export type PresentedOutcome =
+export type CredentialAttemptOutcome =
   | AttemptOutcome
   /** No credential is available: nothing was sent, or the credential that was sent was refused. */
-  | { readonly kind: "unpresented"; readonly error: GatewayError }
+  | { readonly kind: "no-credential"; readonly error: GatewayError }
   /** The gateway failed internally. */
   | { readonly kind: "fault"; readonly error: unknown };
 
 /** Receives the outcome once. Must not throw. */
-export type Over = (outcome: PresentedOutcome) => void;
+export type OutcomeCallback = (outcome: CredentialAttemptOutcome) => void;
 
 const ABANDONED: AttemptOutcome = { kind: "abandoned" };
 
 /** Makes the attempt. It uses no promise if the credential is available and every answer is final. */
-export function attemptPresenting(
+export function attemptWithCredential(
   route: Route,
   request: UpstreamRequest,
   downstream: Downstream,
-  options: PresentingOptions,
-  over: Over,
+  options: CredentialAttemptOptions,
+  onOutcome: OutcomeCallback,
 ): void {
   if (options.credential === undefined) {
-    options.presented(undefined);
-    attempt(route, request, downstream, options, over);
+    options.onPresented(undefined);
+    attempt(route, request, downstream, options, onOutcome);
     return;
   }
   const found = presentFor(request, options.credential, options);
-  if (found instanceof GatewayError) over({ kind: "unpresented", error: found });
+  if (found instanceof GatewayError) onOutcome({ kind: "no-credential", error: found });
   else if (found instanceof Promise || found.judge !== undefined) {
-    attemptJudged(found, { route, request, downstream }, options.credential, options).then(over, faulty(over));
+    attemptJudged(found, { route, request, downstream }, options.credential, options).then(
+      onOutcome,
+      faultReporter(onOutcome),
+    );
   } else {
-    options.presented(found.containsCredential);
-    attempt(route, bearing(request, found), downstream, options, over);
+    options.onPresented(found.containsCredential);
+    attempt(route, withHeaders(request, found), downstream, options, onOutcome);
   }
 }
 
-export const faulty =
-  (over: Over) =>
+export const faultReporter =
+  (onOutcome: OutcomeCallback) =>
   (error: unknown): void =>
-    over({ kind: "fault", error });
+    onOutcome({ kind: "fault", error });
 
-interface Attempting {
+interface AttemptTarget {
   readonly route: Route;
   readonly request: UpstreamRequest;
   readonly downstream: Downstream;
@@ -77,23 +81,24 @@ interface Attempting {
 
 async function attemptJudged(
   first: PresentedCredential | Promise<PresentedCredential>,
-  { route, request, downstream }: Attempting,
+  { route, request, downstream }: AttemptTarget,
   credential: Credential,
-  options: PresentingOptions,
-): Promise<PresentedOutcome> {
-  const { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited } = options;
+  options: CredentialAttemptOptions,
+): Promise<CredentialAttemptOutcome> {
+  const { firstByteTimeoutMs, decodes, mapsErrors, correctsContentType, holdMs, onWait } = options;
   let found: PresentedCredential | Promise<PresentedCredential> | GatewayError = first;
   const attemptOnce = (outgoing: UpstreamRequest, judged: AttemptOptions): Promise<AttemptOutcome> =>
     new Promise((resolve) => attempt(route, outgoing, downstream, judged, resolve));
   for (let isRepeat = false; ; isRepeat = true) {
-    const ready = found instanceof Promise ? await whileThere(found, downstream, waited).catch(asRefusal) : found;
-    if (ready instanceof GatewayError) return { kind: "unpresented", error: ready };
+    const ready =
+      found instanceof Promise ? await waitUnlessClientLeaves(found, downstream, onWait).catch(asRefusal) : found;
+    if (ready instanceof GatewayError) return { kind: "no-credential", error: ready };
     if (ready === undefined) return ABANDONED;
-    options.presented(ready.containsCredential);
-    const outgoing = bearing(request, ready);
+    options.onPresented(ready.containsCredential);
+    const outgoing = withHeaders(request, ready);
     if (ready.judge === undefined) return attemptOnce(outgoing, options);
-    const judge = new PresentedAnswer(options.judge, ready.judge, isRepeat);
-    const judged = { firstByteTimeoutMs, decodes, mapsErrors, retypes, holdMs, waited, judge };
+    const judge = new CredentialJudge(options.judge, ready.judge, isRepeat);
+    const judged = { firstByteTimeoutMs, decodes, mapsErrors, correctsContentType, holdMs, onWait, judge };
     const outcome = await attemptOnce(outgoing, judged);
     if (!judge.isRefused) return outcome;
     ready.judge.onRepeat();
@@ -104,7 +109,7 @@ async function attemptJudged(
 function presentFor(
   { method, path, headers, body }: UpstreamRequest,
   credential: Credential,
-  { presenter, host, actingFor }: PresentingOptions,
+  { presenter, host, actingFor }: CredentialAttemptOptions,
 ): PresentedCredential | Promise<PresentedCredential> | GatewayError {
   try {
     return presenter.present(credential, { method, path, host, headers, body }, actingFor);
@@ -113,7 +118,7 @@ function presentFor(
   }
 }
 
-const bearing = ({ method, path, body }: UpstreamRequest, { headers }: PresentedCredential): UpstreamRequest => ({
+const withHeaders = ({ method, path, body }: UpstreamRequest, { headers }: PresentedCredential): UpstreamRequest => ({
   method,
   path,
   headers,
@@ -121,7 +126,7 @@ const bearing = ({ method, path, body }: UpstreamRequest, { headers }: Presented
 });
 
 /** Judge that checks whether the credential was refused, and otherwise leaves the decision to the actual judge. */
-class PresentedAnswer implements Judge {
+class CredentialJudge implements Judge {
   isRefused = false;
   readonly #judge: Judge;
   readonly #presented: PresentedJudge;
@@ -137,12 +142,12 @@ class PresentedAnswer implements Judge {
     return this.#judge.error;
   }
 
-  get inside(): Judge["inside"] {
-    return this.#judge.inside;
+  get embeddedErrorCheck(): Judge["embeddedErrorCheck"] {
+    return this.#judge.embeddedErrorCheck;
   }
 
-  get mayMove(): boolean {
-    return this.#judge.mayMove;
+  get mayRetryOrFailOver(): boolean {
+    return this.#judge.mayRetryOrFailOver;
   }
 
   accepts(status: number, headers: readonly string[]): boolean | "read" {
@@ -154,12 +159,12 @@ class PresentedAnswer implements Judge {
 
   readonly acceptsBody = (body: string): boolean => !this.#refuses(this.#presented.judgeBody(body));
 
-  decoding(): void {
-    this.#judge.decoding();
+  onDecoding(): void {
+    this.#judge.onDecoding();
   }
 
-  started(ms: number): void {
-    this.#judge.started(ms);
+  onStart(ms: number): void {
+    this.#judge.onStart(ms);
   }
 
   #refuses(verdict: PresentedVerdict | "read"): boolean {
@@ -172,12 +177,15 @@ class PresentedAnswer implements Judge {
  * Waits for `awaited`. Resolves to `undefined` if the client has left; the awaited work continues, because other requests share
  * it.
  */
-export async function whileThere<Value>(
+export async function waitUnlessClientLeaves<Value>(
   awaited: Promise<Value>,
   downstream: Downstream,
-  waited: (ms: number) => void,
+  onWait: (ms: number) => void,
 ): Promise<Value | undefined> {
-  if (downstream.isGone) return undefined;
+  if (downstream.isGone) {
+    awaited.catch(() => undefined); // A failure concerns nobody any more.
+    return undefined;
+  }
   const begunAt = performance.now();
   try {
     return await new Promise<Value | undefined>((resolve, reject) => {
@@ -186,6 +194,6 @@ export async function whileThere<Value>(
     });
   } finally {
     downstream.onGone(undefined);
-    waited(performance.now() - begunAt);
+    onWait(performance.now() - begunAt);
   }
 }

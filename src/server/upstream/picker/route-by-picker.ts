@@ -6,7 +6,7 @@ import { routeOver } from "../pools/round-robin.ts";
 import type { PickerSpec, PoolSpec } from "../pools/spec.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import type { PickerFeedback, Route, Routed } from "../server.ts";
-import type { FailedPick, PickerExchange } from "./picker-exchange.ts";
+import type { PickerExchange, PickFailure } from "./picker-exchange.ts";
 import type { Pickers, PickOutcome } from "./pickers.ts";
 
 export interface PickerRequest {
@@ -21,9 +21,9 @@ export async function routeByPicker(
   now: () => number,
 ): Promise<Routed> {
   const { members } = set.roundRobin;
-  const whyNone = (): string => set.problem ?? "it has no server";
-  const byTurns = (): Route => routeOver(set.roundRobin, whyNone, now);
-  if (members.length === 0) return byTurns();
+  const noServerReason = (): string => set.problem ?? "it has no server";
+  const roundRobinRoute = (): Route => routeOver(set.roundRobin, noServerReason, now);
+  if (members.length === 0) return roundRobinRoute();
   const { origin, provider } = pool;
   const begunAt = performance.now();
   const exchange = await pickers.startExchange(picker, {
@@ -42,24 +42,24 @@ export async function routeByPicker(
       recordOutcome(pick.answer.status === 429 ? "429" : "503");
       return { kind: "answered", answer: pick.answer };
     case "failed":
-      recordOutcome(pick.why);
+      recordOutcome(pick.failure);
       return picker.refusesOnError
-        ? { kind: "route", next: () => undefined, noServerReason: REFUSED[pick.why] }
-        : byTurns();
+        ? { kind: "route", next: () => undefined, noServerReason: FAILURE_TEXTS[pick.failure] }
+        : roundRobinRoute();
     case "picked": {
       const picked = pick.endpoints.flatMap((endpoint) => set.memberAt(endpoint) ?? []);
       if (picked.length === 0) {
         // The picker may not name servers outside the pool; round robin is used instead.
         recordOutcome("outside");
         exchange.end(true);
-        return byTurns();
+        return roundRobinRoute();
       }
       recordOutcome("picked");
-      return routeOver(set.roundRobin, whyNone, now, {
+      return routeOver(set.roundRobin, noServerReason, now, {
         preferred: picked,
-        alone: picker.refusesOnError,
+        isExclusive: picker.refusesOnError,
         model: pick.model,
-        watch: createFeedback(exchange, () => pickers.recordOutcome(provider, "evicted")),
+        feedback: createFeedback(exchange, () => pickers.recordOutcome(provider, "evicted")),
       });
     }
     default:
@@ -67,21 +67,21 @@ export async function routeByPicker(
   }
 }
 
-const REFUSED: Readonly<Record<FailedPick, string>> = {
+const FAILURE_TEXTS: Readonly<Record<PickFailure, string>> = {
   late: "its picker did not decide in time",
   unreachable: "its picker cannot be reached",
   violation: "its picker's answer cannot be used",
   refused: "its picker refused the request",
 };
 
-function createFeedback(exchange: PickerExchange, evicted: () => void): PickerFeedback {
+function createFeedback(exchange: PickerExchange, onEvicted: () => void): PickerFeedback {
   return {
     reportAnswer: (status, contentType, server) =>
       exchange.reportAnswer(status, contentType, (server as Member).endpoint),
-    end: (isCut) => exchange.end(isCut),
+    end: (isAborted) => exchange.end(isAborted),
     onEvicted(listener) {
       exchange.onEvicted = (answer) => {
-        evicted();
+        onEvicted();
         listener(answer);
       };
     },

@@ -7,11 +7,11 @@ const MAX_MODEL_LENGTH = 512;
 
 /** Returns the top-level `model` of a body that is a JSON object, or `undefined` if there is none. */
 export function modelIn(body: Buffer): string | undefined {
-  const model = memberOf(body);
+  const model = modelMemberOf(body);
   return model !== undefined && model.length > 0 && model.length <= MAX_MODEL_LENGTH ? model : undefined;
 }
 
-function memberOf(body: Buffer): string | undefined {
+function modelMemberOf(body: Buffer): string | undefined {
   const scan = scanObject(body, ["model"]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;
   if (member === undefined) return undefined;
@@ -29,7 +29,7 @@ const DIGESTS: ReadonlySet<string> = new Set(["content-digest", "repr-digest", "
 /** Returns the request for another model. Returns it unchanged if its body names no model that can be replaced. */
 export function withModel(request: UpstreamRequest, model: string): UpstreamRequest {
   const { body, headers } = request;
-  if (body === null || memberOf(body) === model) return request;
+  if (body === null || modelMemberOf(body) === model) return request;
   const scan = scanObject(body, ["model"]);
   const member = scan.kind === "object" ? scan.members[0] : undefined;
   if (member === undefined) return request;
