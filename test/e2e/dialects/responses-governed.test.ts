@@ -114,6 +114,20 @@ test("the tokens of a response are charged once: whole, streamed, cut by a limit
   }
 });
 
+test("a streamed response is charged what its provider reports, whatever it was allowed", async () => {
+  const counted = await mint(node, "streaming", { profile: "counted" });
+  for (const channel of CHANNELS) {
+    for (const max_output_tokens of [16, 400]) {
+      const before = await used("total");
+      const body = { model: of(channel), input: QUESTION, max_output_tokens, stream: true };
+      const said = await say(gateway, { key: counted, path: "/v1/responses", body });
+      const reported = Number(/"total_tokens":(\d+)/.exec(said.text)?.[1]);
+      assert.ok(reported > 0, said.text);
+      assert.equal((await used("total")) - before, reported, `${channel} ${max_output_tokens}`);
+    }
+  }
+});
+
 test("a spent budget refuses a response before any provider is asked", async () => {
   const tight = await mint(node, "tight", { profile: "tight" });
   const ask = {

@@ -233,6 +233,10 @@ for (const channel of TRANSLATED) {
       const frames = (await response.text()).trim().split(/\n\n+/);
       assert.match(frames.at(-2) ?? "", /^event: error\n/, fault);
       assert.match(frames.at(-1) ?? "", /^event: response\.failed\n/, fault);
+      const failed = JSON.parse(/^data: (.*)$/m.exec(frames.at(-1) ?? "")?.[1] ?? "") as {
+        response: { error: object };
+      };
+      assert.deepEqual(Object.keys(failed.response.error), ["code", "message"], fault);
     }
   });
 }

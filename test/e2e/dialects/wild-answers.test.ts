@@ -15,6 +15,8 @@ import { completion, data, GOOD, json, MESSAGES, startWild, stream } from "./sup
 
 const { oc, am, spare, node, gateway, key, ask, asMessages, spent } = await startWild({ after });
 
+const JSON_500 = { status: 500, headers: ["Content-Type: application/json"] };
+
 for (const status of [301, 302, 303, 307, 308]) {
   test(`a redirect ${status} is refused on every route and kind of upstream`, async () => {
     const away: Script = (socket) =>
@@ -129,6 +131,40 @@ test("usage reported with an error is charged, and an error within a stream cost
   oc.script = stream(piece, data({ error: { message: "m", code: 500 } }));
   assert.equal(await spent(() => ask("oc-1", { stream: true })), 0);
   assert.equal(await spent(() => asMessages({ stream: true })), 0);
+});
+
+test("an error with counts that are all zero is charged nothing", async () => {
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const error = { error: { message: "m", type: "server_error", code: null }, usage };
+  const failed = { id: "", choices: null, base_resp: { status_code: 1002, status_msg: "rate limit exceeded" }, usage };
+  for (const script of [
+    json(error),
+    json(failed),
+    (socket) => reply(socket, { ...JSON_500, body: JSON.stringify(error) }),
+  ] satisfies Script[]) {
+    oc.script = script;
+    assert.equal(await spent(() => ask("oc-1")), 0);
+    assert.equal(await spent(() => asMessages()), 0);
+  }
+});
+
+test("an answer with an empty error beside its content is an answer, and an error beside null content is an error", async () => {
+  for (const error of [{}, { message: "", type: "", param: "", code: null }, { code: 0, message: "" }, "", false]) {
+    oc.script = json({ ...GOOD, error });
+    assert.equal((await ask("oc-1")).status, 200, JSON.stringify(error));
+    assert.match((await asMessages()).text, /"text":"fine"/);
+  }
+  for (const body of [
+    { code: 20_012, message: "Model does not exist", data: null },
+    { error_code: 18, error_msg: "rate limit", choices: null },
+    { __type: "com.service#ThrottlingException", message: "slow down", usage: null },
+  ]) {
+    const status = "code" in body ? 502 : 429;
+    for (const script of [json(body), stream(data(body))]) {
+      oc.script = script;
+      assert.equal((await ask("oc-1")).status, status, JSON.stringify(body));
+    }
+  }
 });
 
 for (const [what, name, encode] of ENCODINGS) {

@@ -18,6 +18,7 @@ const contentOf = async (script: Script, facts: object = {}): Promise<readonly B
   assert.equal(said.status, 200, said.text);
   return (JSON.parse(said.text) as { content: readonly Block[] }).content;
 };
+const ofText = (content: string) => ({ index: 0, message: { role: "assistant", content } });
 const called = (written: unknown) => ({
   content: null,
   tool_calls: [{ id: "call_1", type: "function", function: { name: "f", arguments: written } }],
@@ -141,6 +142,52 @@ test("a whole answer labeled as a stream is read, and an unrequested stream is b
   assert.match(long.text, /too long/);
   oc.script = stream(piece, data({ error: { message: "m", code: 500 } }));
   assert.match((await ask("oc-1")).text, /upstream_invalid/);
+});
+
+test("an answer that its provider could not finish is an error for the client of another dialect", async () => {
+  const usage = { prompt_tokens: 300, completion_tokens: 21, total_tokens: 321 };
+  for (const reason of ["error", "network_error", "insufficient_system_resource", "abort"]) {
+    oc.script = json({
+      ...completion({ content: "hal" }, { usage }),
+      choices: [{ ...ofText("hal"), finish_reason: reason }],
+    });
+    const said = await asMessages();
+    assert.deepEqual([said.status, /upstream_invalid/.test(said.text)], [502, true], reason);
+    oc.script = stream(
+      data(chunkOf(0, { content: "hal" })),
+      data({ ...chunkOf(0, {}, reason), usage }),
+      "data: [DONE]\n\n",
+    );
+    const streamed = await asMessages({ stream: true });
+    assert.match(streamed.text, /event: error/);
+    assert.doesNotMatch(streamed.text, /message_stop/);
+  }
+});
+
+test("parts that only name the source of a text are left out", async () => {
+  const [thought, source] = [
+    {
+      type: "thinking",
+      thinking: [
+        { type: "text", text: "hm" },
+        { type: "tool_reference", tool: "web" },
+      ],
+    },
+    { type: "reference", reference_ids: [1, 2] },
+  ];
+  const parts = [thought, { type: "text", text: "fi" }, source, { type: "text", text: "ne" }];
+  const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
+  const content = await contentOf(json(completion({ content: parts })), thinking);
+  assert.deepEqual(
+    content.map((block) => block.thinking ?? block.text),
+    ["hm", "fine"],
+  );
+  oc.script = stream(
+    ...parts.map((part) => data(chunkOf(0, { content: [part] }))),
+    data(chunkOf(0, { content: "" }, "stop")),
+  );
+  const streamed = await asMessages({ ...thinking, stream: true });
+  assert.match(streamed.text, /"thinking":"hm".*"text":"fi".*"text":"ne".*message_stop/s);
 });
 
 test("a tool whose schema has alternatives at the top level is sent without them", async () => {

@@ -89,23 +89,23 @@ const MAX_STATUS = 599;
  * Returns the error that an event's data reports, or `undefined` if the data is an answer or nothing shows that it is an error.
  */
 export function errorInEvent(data: string): AnswerError | undefined {
-  const isPlain = !ERROR_NAMES.some((name) => data.includes(name)) && ANSWER_NAMES.some((name) => data.includes(name));
-  return isPlain ? undefined : errorIn(tryParseJson(data));
+  return isPlainAnswer(data) ? undefined : errorIn(tryParseJson(data));
 }
 
 /** Returns the error that a whole body reports, or `undefined`. */
 export function errorInBody(body: Buffer): AnswerError | undefined {
   // Searching one text is faster than searching the bytes once per name.
-  const text = body.toString("latin1");
-  const isPlain = !ERROR_NAMES.some((name) => text.includes(name)) && ANSWER_NAMES.some((name) => text.includes(name));
+  const isPlain = isPlainAnswer(body.toString("latin1"));
   return isPlain ? undefined : errorIn(tryParseJson(body.toString("utf8").replace(/^\uFEFF/, "")));
 }
 
-/** Names for a cheap check: data without any `ERROR_NAMES` and with one of `ANSWER_NAMES` is not parsed. */
+/** Returns whether the text is an answer by a cheap check of its names. Such a text is not parsed. */
+const isPlainAnswer = (text: string): boolean =>
+  !ERROR_NAMES.some((name) => text.includes(name)) && ANSWER_MEMBER.test(text);
+
 const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
-const ANSWER_NAMES: readonly string[] = [
-  ...['"choices"', '"content"', '"delta"', '"data"', '"output"', '"embedding"', '"usage"'],
-];
+/** Matches a member of an answer that is not null: some hosts write `"data":null` beside an error. */
+const ANSWER_MEMBER = /"(?:choices|content|delta|data|output|embedding|usage)"\s*:\s*[^\sn]/;
 
 export function errorIn(value: unknown): AnswerError | undefined {
   const body = objectOf(value) ?? objectOf(listOf(value)[0]);
@@ -136,8 +136,11 @@ function errorMember(body: Values): Values | string | undefined {
 function errorDescription(error: unknown): Values | string | undefined {
   if (typeof error === "string") return error.trim() === "" ? undefined : error;
   const object = objectOf(error);
-  return object !== undefined && Object.values(object).some((member) => member !== null) ? object : undefined;
+  return object !== undefined && Object.values(object).some((member) => !EMPTY.has(member)) ? object : undefined;
 }
+
+/** Values of an error object that says nothing: some hosts write one in every answer. */
+const EMPTY: ReadonlySet<unknown> = new Set([null, "", 0, false]);
 
 /** Returns whether the body has a member in which hosts without an `error` describe a failure. */
 function hasErrorMessage(body: Values): boolean {
@@ -166,7 +169,8 @@ function statusIn(object: Values): number | undefined {
 
 function statusByErrorName(object: Values): number | undefined {
   for (const name of ["type", "code", "status", "__type"]) {
-    const word = stringOf(object[name])?.toLowerCase();
+    // Some services prefix the name with the namespace of the type.
+    const word = stringOf(object[name])?.toLowerCase().split("#").at(-1);
     const status = word === undefined ? undefined : STATUS_BY_ERROR_NAME.get(word);
     if (status !== undefined) return status;
   }
@@ -174,7 +178,7 @@ function statusByErrorName(object: Values): number | undefined {
 }
 
 function statusOfMessage(error: Values): number {
-  for (const name of ["message", "detail", "msg", "status_msg"]) {
+  for (const name of ["message", "detail", "msg", "status_msg", "error_msg"]) {
     const text = stringOf(error[name]);
     const status = text === undefined ? undefined : statusOfPhrase(text);
     if (status !== undefined) return status;

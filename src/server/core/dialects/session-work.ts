@@ -17,13 +17,12 @@ export interface SessionWork {
 
 const CREATE = "response.create";
 const CREATED = "response.created";
-const END_TYPES: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const ERROR = "error";
 
 const quoted = (type: string): Buffer => Buffer.from(`"${type}"`);
 const RELEVANT_TYPES = {
   client: [CREATE].map(quoted),
-  upstream: [CREATED, ...END_TYPES, ERROR].map(quoted),
+  upstream: [CREATED, ...RESPONSE_ENDS, ERROR].map(quoted),
 } as const;
 
 export function createSessionWork(): SessionWork {
@@ -41,7 +40,7 @@ export function createSessionWork(): SessionWork {
         runningCount++;
       } else if (type === ERROR) {
         isRequested = false;
-      } else if (type !== undefined && END_TYPES.has(type)) {
+      } else if (type !== undefined && RESPONSE_ENDS.has(type)) {
         isRequested = false;
         runningCount = Math.max(0, runningCount - 1);
       }

@@ -209,11 +209,14 @@ class AttemptMeter implements Meter {
         if (doubt === "impossible") charge?.settleDoubtful(usage);
         else charge?.abort(usage, minimumUsageOf(attempt));
         return;
-      case "erred":
+      case "erred": {
+        // An error may come with counts that are all zero, and then it used nothing.
+        const used = usage === undefined || usage.totalTokens === 0 ? minimumUsageOf(attempt) : usage;
         if (doubt === "impossible") charge?.settleDoubtful(usage);
-        else if ((usage ?? minimumUsageOf(attempt)) === undefined) charge?.release();
-        else charge?.abort(usage ?? minimumUsageOf(attempt));
+        else if (used === undefined) charge?.release();
+        else charge?.abort(used);
         return;
+      }
       case "timed out":
         charge?.settleTimedOut();
         return;

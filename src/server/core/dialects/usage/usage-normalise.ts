@@ -10,7 +10,7 @@
  * than its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values.
  */
 
-import { objectOf, type Values } from "../json/json-values.ts";
+import { listOf, objectOf, type Values } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 
@@ -25,6 +25,8 @@ export interface UsageCounts {
   readonly cached: number | undefined;
   readonly cacheCreation: number | undefined;
   readonly reasoning: number | undefined;
+  /** Usage of further model calls of the same answer, which the other counts leave out. */
+  readonly besides?: Readonly<Record<"input" | "output" | "cached" | "cacheCreation", number>> | undefined;
 }
 
 /**
@@ -41,8 +43,9 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
   const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
-  const { input, output, total, cached, cacheCreation, reasoning } = counts;
-  return (input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning) === undefined ? undefined : counts;
+  const { input, output, total, cached, cacheCreation, reasoning, besides } = counts;
+  const known = input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning ?? besides;
+  return known === undefined ? undefined : counts;
 }
 
 /** Merges counts: those in `reported` replace the known ones. */
@@ -54,8 +57,17 @@ export function mergeCounts(known: UsageCounts | undefined, reported: UsageCount
     cached: reported.cached ?? known?.cached,
     cacheCreation: reported.cacheCreation ?? known?.cacheCreation,
     reasoning: reported.reasoning ?? known?.reasoning,
+    besides: reported.besides ?? known?.besides,
   };
 }
+
+/**
+ * Names of the cache counts in the compat dialect, beside the total or in its details. Some hosts keep the names of the
+ * messages dialect, or report the cached part of the input beside it.
+ */
+const CACHED_NAMES = ["cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"];
+const CACHE_CREATION_NAMES = ["cache_write_tokens", "cache_creation_input_tokens", "cache_creation_tokens"];
+const DETAIL_NAMES = [...CACHED_NAMES, ...CACHE_CREATION_NAMES];
 
 /** Names of counts by the object that contains them; an empty name is the usage itself. */
 const COUNT_NAMES: Readonly<Record<Dialect, readonly (readonly [place: string, names: readonly string[]])[]>> = {
@@ -70,13 +82,13 @@ const COUNT_NAMES: Readonly<Record<Dialect, readonly (readonly [place: string, n
       "completion_tokens",
       "output_tokens",
       "total_tokens",
-      "cache_read_input_tokens",
-      "prompt_cache_hit_tokens",
-      "cache_creation_input_tokens",
+      ...CACHED_NAMES,
+      ...CACHE_CREATION_NAMES,
     ],
-    prompt_tokens_details: ["cached_tokens", "cache_write_tokens"],
-    input_tokens_details: ["cached_tokens", "cache_write_tokens"],
-    input_token_details: ["cached_tokens", "cache_write_tokens"],
+    prompt_tokens_details: DETAIL_NAMES,
+    prompt_token_details: DETAIL_NAMES,
+    input_tokens_details: DETAIL_NAMES,
+    input_token_details: DETAIL_NAMES,
     completion_tokens_details: ["reasoning_tokens"],
     output_tokens_details: ["reasoning_tokens"],
     output_token_details: ["reasoning_tokens"],
@@ -108,28 +120,54 @@ function messagesCounts(usage: Values): UsageCounts {
     cached: countOf(usage, "cache_read_input_tokens"),
     cacheCreation: countOf(usage, "cache_creation_input_tokens"),
     reasoning: countOf(objectOf(usage["output_tokens_details"]), "thinking_tokens"),
+    besides: usageBesides(usage["iterations"]),
   };
 }
 
+/**
+ * Types of the entries of `iterations` whose tokens the usage itself leaves out: the summary of a conversation that became too
+ * long, and the advice of another model. They are billed all the same.
+ */
+const BESIDES: ReadonlySet<unknown> = new Set(["compaction", "advisor_message"]);
+
+function usageBesides(iterations: unknown): UsageCounts["besides"] {
+  let sum: UsageCounts["besides"];
+  for (const each of listOf(iterations)) {
+    const entry = objectOf(each);
+    if (entry === undefined || !BESIDES.has(entry["type"])) continue;
+    const { input = 0, output = 0, cached = 0, cacheCreation = 0 } = messagesCounts({ ...entry, iterations: null });
+    sum = {
+      input: input + (sum?.input ?? 0),
+      output: output + (sum?.output ?? 0),
+      cached: cached + (sum?.cached ?? 0),
+      cacheCreation: cacheCreation + (sum?.cacheCreation ?? 0),
+    };
+  }
+  return sum;
+}
+
 function compatCounts(usage: Values): UsageCounts {
-  const input = firstObject(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details");
+  const input = firstObject(
+    usage,
+    "prompt_tokens_details",
+    "input_tokens_details",
+    "input_token_details",
+    "prompt_token_details",
+  );
   const output = firstObject(usage, "completion_tokens_details", "output_tokens_details", "output_token_details");
   return {
     input: countOf(usage, "prompt_tokens") ?? countOf(usage, "input_tokens"),
     output: countOf(usage, "completion_tokens") ?? countOf(usage, "output_tokens"),
     total: countOf(usage, "total_tokens"),
-    // The other names are those of bridges to the messages dialect and of DeepSeek. Here these counts are included in the
-    // input.
-    cached:
-      countOf(input, "cached_tokens") ??
-      countOf(usage, "cache_read_input_tokens") ??
-      countOf(usage, "prompt_cache_hit_tokens"),
-    cacheCreation: countOf(input, "cache_write_tokens") ?? countOf(usage, "cache_creation_input_tokens"),
+    // Whatever the name, these counts are included in the input.
+    cached: firstCount(input, CACHED_NAMES) ?? firstCount(usage, CACHED_NAMES),
+    cacheCreation: firstCount(input, CACHE_CREATION_NAMES) ?? firstCount(usage, CACHE_CREATION_NAMES),
     reasoning: countOf(output, "reasoning_tokens"),
   };
 }
 
-export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
+export function usageOf(dialect: Dialect, reported: UsageCounts): Usage {
+  const counts = withBesides(reported);
   const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
   const { input, output } = dialect === "messages" ? messagesTotals(counts) : compatTotals(counts);
   const cachedInputTokens = Math.min(cached, input);
@@ -141,6 +179,19 @@ export function usageOf(dialect: Dialect, counts: UsageCounts): Usage {
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
     reasoningTokens: Math.min(reasoning, output),
+  };
+}
+
+/** Returns the counts including those of further model calls. */
+function withBesides(counts: UsageCounts): UsageCounts {
+  const { besides, input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
+  if (besides === undefined) return counts;
+  return {
+    ...counts,
+    input: input + besides.input,
+    output: Math.min(MAX_COUNT, (output ?? reasoning) + besides.output),
+    cached: Math.min(MAX_COUNT, cached + besides.cached),
+    cacheCreation: Math.min(MAX_COUNT, cacheCreation + besides.cacheCreation),
   };
 }
 
@@ -173,6 +224,14 @@ function countOf(values: Values | undefined, name: string): number | undefined {
   const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
   // Adding zero turns -0, which JSON can express, into 0.
   return isCount ? value + 0 : undefined;
+}
+
+function firstCount(values: Values | undefined, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const count = countOf(values, name);
+    if (count !== undefined) return count;
+  }
+  return undefined;
 }
 
 function firstObject(values: Values, ...names: readonly string[]): Values | undefined {

@@ -83,7 +83,7 @@ function readEnd(message: Buffer): EndedAnswer | undefined {
   if (scan.kind === "problem") return undefined;
   const [typeMember, response, usage, item, part] = scan.members;
   const type = stringValue(message, typeMember) ?? "";
-  if (type === "response.done" || RESPONSE_ENDS.has(type)) return nestedUsage(message, response);
+  if (RESPONSE_ENDS.has(type)) return nestedUsage(message, response);
   if (type !== TRANSCRIBED) return undefined;
   const itemId = stringValue(message, item);
   const partText = part === undefined ? "" : message.toString("latin1", part.valueStart, part.valueStart + 20);

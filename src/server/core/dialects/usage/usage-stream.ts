@@ -42,6 +42,8 @@ export const RESPONSE_ENDS: ReadonlySet<string> = new Set([
   "response.completed",
   "response.incomplete",
   "response.failed",
+  "response.cancelled",
+  "response.done",
 ]);
 
 export function createStreamUsage(dialect: Dialect, routeName: string): StreamUsage {
@@ -135,10 +137,12 @@ function usageOfChoices(data: Buffer, choices: Member | undefined): unknown {
   return list.map((choice) => objectOf(objectOf(choice)?.["usage"])).findLast((usage) => usage !== undefined);
 }
 
+/** Reads an event of a response, or a chunk: a provider without the responses route answers with a chat stream. */
 function readResponses(data: Buffer): UsageReport | undefined {
   const scan = scanObject(data, ["type", "response"]);
   if (scan.kind === "problem") return undefined;
   const [type, response] = scan.members;
+  if (type === undefined) return readChunk(data);
   if (!RESPONSE_ENDS.has(stringValue(data, type) ?? "")) return undefined;
   return reportOf("compat", nestedUsage(data, response).usage, true);
 }

@@ -15,7 +15,6 @@ interface EventPlace {
 
 const NOWHERE: EventPlace = { answer: undefined, isEnd: false, item: undefined };
 
-const ENDS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const TRANSCRIPTION = /^conversation\.item\.input_audio_transcription\.(\w+)$/;
 const TRANSCRIBED: ReadonlySet<string> = new Set(["completed", "failed"]);
 
@@ -43,7 +42,7 @@ export class AnswerPlaces {
     const named = stringValue(event, responseId) ?? idIn(event, response);
     if (type.startsWith("response.") || named !== undefined) {
       if (named !== undefined && type === "response.created") this.#current = named;
-      return { answer: `response ${named ?? this.#current}`, isEnd: ENDS.has(type), item };
+      return { answer: `response ${named ?? this.#current}`, isEnd: RESPONSE_ENDS.has(type), item };
     }
     if (item !== undefined) {
       const answer = answerOf(item);

@@ -160,6 +160,54 @@ test("cache counts under the names of the messages dialect are not added to a co
   assert.deepEqual(normalizeUsage("compat", both), expected);
 });
 
+test("cache counts of a compat answer are found under the names and in the places that hosts have for them", () => {
+  const counts = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+  for (const cached of ["cached_tokens", "num_cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens"]) {
+    for (const written of ["cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens"]) {
+      const parts = { [cached]: 70, [written]: 20 };
+      for (const value of [
+        { ...counts, ...parts },
+        { ...counts, prompt_tokens_details: parts },
+        { ...counts, prompt_token_details: parts },
+      ]) {
+        const found = normalizeUsage("compat", value);
+        assert.deepEqual(
+          [found?.inputTokens, found?.cachedInputTokens, found?.cacheCreationInputTokens, found?.totalTokens],
+          [100, 70, 20, 110],
+          JSON.stringify(value),
+        );
+      }
+    }
+  }
+});
+
+test("model calls that the usage of a message leaves out are added, and those that it includes are not", () => {
+  const value = {
+    input_tokens: 10,
+    output_tokens: 5,
+    cache_read_input_tokens: 2,
+    iterations: [
+      { type: "message", input_tokens: 6, output_tokens: 2 },
+      { type: "compaction", input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 7 },
+      { type: "advisor_message", model: "m", input_tokens: 50, output_tokens: 9, cache_read_input_tokens: 1 },
+      { type: "fallback_message", model: "m", input_tokens: 4, output_tokens: 3 },
+      { type: "compaction", input_tokens: "x", output_tokens: -1 },
+      null,
+    ],
+  };
+  assert.deepEqual(
+    normalizeUsage("messages", value),
+    usage({
+      inputTokens: 170,
+      outputTokens: 34,
+      totalTokens: 204,
+      cachedInputTokens: 3,
+      cacheCreationInputTokens: 7,
+    }),
+  );
+  assert.equal(normalizeUsage("messages", { iterations: [] }), undefined);
+});
+
 test("a value that is not a count is absent, and a usage without counts is none", () => {
   const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.NaN, "5", null, true, [5], { valueOf: 5 }];
   for (const value of hostile) {

@@ -51,9 +51,31 @@ test("usage in a media stream is in its final event", () => {
   assert.deepEqual([known()?.totalTokens, stream.isFinal], [12, true]);
 });
 
+test("a response that a provider answers with chat chunks has their usage", () => {
+  const { stream, known, read } = reader("compat", "responses");
+  assert.equal(read({ choices: [{ index: 0, delta: { content: "x" } }], usage: null }), false);
+  assert.equal(read({ choices: [], usage: { prompt_tokens: 20, completion_tokens: 5, total_tokens: 25 } }), true);
+  assert.deepEqual([known()?.totalTokens, stream.isFinal], [25, true]);
+});
+
+test("further model calls of a message are counted once, however often they are reported", () => {
+  const { known, read } = reader("messages", "messages");
+  const [call, summary] = [
+    { type: "message", input_tokens: 10, output_tokens: 5 },
+    { type: "compaction", input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 30 },
+  ];
+  read({ type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1, iterations: [summary] } } });
+  assert.deepEqual([known()?.inputTokens, known()?.outputTokens], [140, 21]);
+  read({ type: "message_delta", usage: { output_tokens: 5, iterations: [summary, call] } });
+  assert.deepEqual([known()?.inputTokens, known()?.outputTokens, known()?.cachedInputTokens], [140, 25, 30]);
+  read({ type: "message_delta", usage: { output_tokens: 6 } });
+  assert.deepEqual([known()?.inputTokens, known()?.outputTokens], [140, 26]);
+});
+
 test("a response has its usage at its end, however it ends, and not before", () => {
   const usage = { input_tokens: 20, output_tokens: 5, total_tokens: 25 };
-  for (const type of ["response.completed", "response.incomplete", "response.failed"]) {
+  for (const end of ["completed", "incomplete", "failed", "cancelled", "done"]) {
+    const type = `response.${end}`;
     const { stream, known, read } = reader("compat", "responses");
     read({ type: "response.created", response: { id: "r", tools: [{ parameters: { usage: {} } }], usage: null } });
     read({ type: "response.output_item.done", item: { usage: { input_tokens: 1 } }, usage: { input_tokens: 9 } });

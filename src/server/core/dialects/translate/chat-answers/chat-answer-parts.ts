@@ -8,6 +8,7 @@
 
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
+import { isFailedFinish } from "../reasons.ts";
 import { AnswerProblem } from "../types.ts";
 import {
   argumentsWriter,
@@ -110,7 +111,11 @@ function partsOf(content: unknown): readonly Values[] {
   });
 }
 
+/** Types of parts that only name the source of the text before them. Sources have no form in the other dialects. */
+const SOURCES: ReadonlySet<unknown> = new Set(["reference", "tool_reference"]);
+
 function textOfPart(part: Values): string {
+  if (SOURCES.has(part["type"])) return "";
   const text = part["type"] === "text" ? stringOf(part["text"]) : undefined;
   if (text === undefined) throw new AnswerProblem("a part of the content is of an unknown type");
   return text;
@@ -180,9 +185,9 @@ export function notJson(body: string): string {
 }
 
 /**
- * Throws `AnswerProblem` for the finish reason with which some providers end a broken answer. Every other unknown reason
- * counts as a normal end.
+ * Throws `AnswerProblem` for a finish reason with which providers end an answer that they could not finish. Every other
+ * unknown reason counts as a normal end.
  */
 export function checkFinish(finishReason: unknown): void {
-  if (finishReason === "error") throw new AnswerProblem("the provider's answer ended with an error");
+  if (isFailedFinish(finishReason)) throw new AnswerProblem("the provider's answer ended with an error");
 }

@@ -2,7 +2,7 @@
 import { NO_USAGE, type Usage } from "../../usage/usage.ts";
 import type { ArgumentsState } from "../chat-answers/arguments-scan.ts";
 import { checkFinish } from "../chat-answers/chat-answer-parts.ts";
-import { stopReason } from "../reasons.ts";
+import { stopReason, usualFinish } from "../reasons.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { MessageEnd } from "./event-frames.ts";
 
@@ -22,7 +22,7 @@ interface AnswerEnd {
 export function endingOf({ finishReason, arguments: argumentStates, refusal }: AnswerEnd): MessageEnd {
   checkFinish(finishReason);
   const hasCalls = argumentStates.size > 0;
-  const ranOut = finishReason === "length";
+  const ranOut = usualFinish(finishReason) === "length";
   const isCut = ranOut && (argumentStates.has("cut") || argumentStates.has("empty"));
   const reason = isCut ? "max_tokens" : stopReason(finishReason, hasCalls);
   if (hasCalls || (refusal === "" && reason !== "refusal")) return { stop_reason: reason, stop_details: null };

@@ -167,7 +167,8 @@ export class ResponseWriter {
   /** Fails the response and returns the last frames. The open item stays open, since it was never completed. */
   fail(failure: Failure, usage: Usage | undefined): string {
     this.begin();
-    this.#last = this.#response?.text({ status: "failed", error: failure }, this.#output, usage) ?? "";
+    const { code, message } = failure;
+    this.#last = this.#response?.text({ status: "failed", error: { code, message } }, this.#output, usage) ?? "";
     return this.takeFrames() + failureFrames(failure, this.#last, this.#events.sequence);
   }
 
