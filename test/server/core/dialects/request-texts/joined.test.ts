@@ -131,17 +131,19 @@ test("the time to read a body grows as its number of texts does", () => {
     JSON.stringify({
       messages: [said("user", ...Array.from({ length: count }, (_, at) => `${at} ${"word ".repeat(12)}`))],
     });
-  const timeOf = (body: string): number =>
-    Math.min(
-      ...Array.from({ length: 5 }, () => {
-        const start = performance.now();
-        assert.equal(read(CHAT, body).seams.length, 1);
-        return performance.now() - start;
-      }),
-    );
+  const timeOf = (body: string): number => {
+    const startedAt = performance.now();
+    assert.equal(read(CHAT, body).seams.length, 1);
+    return performance.now() - startedAt;
+  };
   const [few, many] = [bodyOf(3_000), bodyOf(18_000)];
-  read(CHAT, many);
-  const ratio = timeOf(many) / timeOf(few);
+  let [fewMs, manyMs, ratio] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  // Another process only ever adds time, so the shortest reading of each counts, and a few readings suffice when idle.
+  for (let round = 0; round < 40 && ratio >= 18; round += 1) {
+    fewMs = Math.min(fewMs, timeOf(few));
+    manyMs = Math.min(manyMs, timeOf(many));
+    if (round > 0) ratio = manyMs / fewMs;
+  }
   // Six times the texts take six times as long; copying all earlier text for each took more than thirty times as long.
   assert.ok(ratio < 18, `${ratio}`);
 });
