@@ -167,6 +167,28 @@ test("an answer with an empty error beside its content is an answer, and an erro
   }
 });
 
+test("an error that a stream has in a field of its own is that error, and in mid-stream its message is told", async () => {
+  const field = 'error: {"code":400,"message":"too long","type":"invalid_request_error"}\n\n';
+  oc.script = stream(field, "data: [DONE]\n\n");
+  const units = await spent(async () => {
+    const same = await ask("oc-1", { stream: true });
+    assert.equal(same.status, 400);
+    assert.deepEqual(JSON.parse(same.text), {
+      error: { code: 400, message: "too long", type: "invalid_request_error" },
+    });
+    assert.equal((await asMessages({ stream: true })).status, 400);
+  });
+  assert.equal(units, 0);
+  const piece = data({ choices: [{ index: 0, delta: { content: "a" } }] });
+  oc.script = stream(piece, field);
+  assert.equal((await ask("oc-1", { stream: true })).text, piece + field);
+  assert.match((await asMessages({ stream: true })).text, /event: error\ndata: .*"message":"too long"/);
+  oc.script = stream(piece, "event: error\ndata: upstream timed out\n\n");
+  assert.match((await asMessages({ stream: true })).text, /event: error\ndata: .*"message":"upstream timed out"/);
+  oc.script = stream(piece, "event: error\ndata: <html>secret</html>\n\n");
+  assert.doesNotMatch((await asMessages({ stream: true })).text, /secret/);
+});
+
 for (const [what, name, encode] of ENCODINGS) {
   test(`an answer in ${what}, which was not requested, is decoded and metered`, async () => {
     const encoded = (plain: string, status = 200, type = "application/json"): Script => {

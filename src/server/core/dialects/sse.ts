@@ -258,7 +258,11 @@ function parseEvent(bytes: Buffer): SseEvent {
     if (value.startsWith(" ")) value = value.slice(1);
     if (field === "event") event = value;
     else if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
-    else otherLines += otherLines === "" ? line : `\n${line}`;
+    else if (field === "error" && data === undefined && objectOf(tryParseJson(value)) !== undefined) {
+      // Some model servers write an error as a field of its own, which clients ignore.
+      event = "error";
+      data = `{"error":${value}}`;
+    } else otherLines += otherLines === "" ? line : `\n${line}`;
   }
   return { bytes, event, data, otherLines: otherLines };
 }

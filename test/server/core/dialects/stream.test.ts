@@ -6,6 +6,7 @@ import {
   editEvent,
   editJson,
   findField,
+  replaceData,
   SseSplitter,
 } from "../../../../src/server/core/dialects/index.ts";
 
@@ -72,6 +73,16 @@ const edit = (text: string, edits: Partial<AnswerEdits>): string | undefined => 
   assert.ok(event);
   return editEvent(event, { model: undefined, hidesUsage: false, ...edits })?.toString();
 };
+
+test("an error in a field of its own is an error event, and its bytes stay", () => {
+  const text = 'error: {"code":400,"message":"too long"}\n\nerror: text\n\ndata: x\nerror: {}\n\n';
+  const [error, other, usual] = new SseSplitter().push(Buffer.from(text));
+  assert.deepEqual([error?.event, error?.data], ["error", '{"error":{"code":400,"message":"too long"}}']);
+  assert.deepEqual([other?.event, other?.data, other?.otherLines], ["", undefined, "error: text"]);
+  assert.deepEqual([usual?.event, usual?.data, usual?.otherLines], ["", "x", "error: {}"]);
+  assert.equal(error?.bytes.toString(), text.slice(0, text.indexOf("error: text")));
+  assert.equal(error && replaceData(error, '{"error":{}}').toString(), 'event: error\ndata: {"error":{}}\n\n');
+});
 
 test("a usage report requested only by the gateway does not reach the client", () => {
   const hidesUsage = true;

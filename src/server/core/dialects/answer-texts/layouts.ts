@@ -29,6 +29,11 @@ const TEXT_MEMBERS: ReadonlySet<string> = new Set([
   ..."content text refusal reasoning reasoning_content thinking arguments summary transcript completion".split(" "),
   ..."response output output_text generated_text".split(" "),
 ]);
+/**
+ * Matches texts of blocks that deltas continue. Other strings of a block are complete when it begins: a rest could only be sent
+ * by beginning the block again.
+ */
+export const BLOCK_TEXT_PATH = /^content\.\d+\.(?:text|thinking|input|content)$/;
 /** Matches paths of items that clients append to a list, so that their strings do not continue earlier ones. */
 const APPENDED_PATH = /\.\+\d|!/;
 
@@ -37,7 +42,7 @@ export function isPiece(as: Walk["mode"], path: string): boolean {
   if (as === "piece" || as === "arguments" || as === "media") return true;
   if (as === "whole" || APPENDED_PATH.test(path)) return false;
   if (as === "chunk") return /^choices\.\d+\.(?:text$|(?:delta|message)\.)/.test(path);
-  if (as === "block") return /^content\.\d+\.[^.]+$/.test(path);
+  if (as === "block") return BLOCK_TEXT_PATH.test(path);
   return /(?:^|\.)delta\./.test(path) || TEXT_MEMBERS.has(path.slice(path.lastIndexOf(".") + 1));
 }
 

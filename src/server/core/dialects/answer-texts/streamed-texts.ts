@@ -55,6 +55,8 @@ interface Reading extends EventTexts {
 }
 
 const DONE = "[DONE]";
+/** Matches the text of a part of a delta's content. Some providers send parts and plain texts in turn: they are one text. */
+const CONTENT_PART = /^(choices\.\d+\.delta\.content)\.\d+\.text$/;
 /** Routes whose streams never repeat a text. */
 const ROUTES_WITHOUT_REPETITION: ReadonlySet<string> = new Set(["chat_completions", "completions"]);
 const NONE: readonly never[] = [];
@@ -265,7 +267,8 @@ class Stream implements StreamTexts {
           seals.push(found);
           return;
         }
-        const { path, node, text } = found;
+        const { node, text } = found;
+        const path = walk.mode === "chunk" ? found.path.replace(CONTENT_PART, "$1") : found.path;
         const isArguments = found.kind === "arguments" || walk.mode === "arguments";
         const isWhole = !isPiece(walk.mode, path);
         const known = this.#records.get(path);

@@ -1,5 +1,6 @@
 /** Builds frames for text that was held back, and checks whether a frame carries anything besides text. */
 import type { Dialect } from "../routes/routes.ts";
+import { BLOCK_TEXT_PATH } from "./layouts.ts";
 import { type JsonNode, memberOf, parseJsonTree, stringIn } from "./placed.ts";
 
 /** Last frame with a text, and the offset of the text in its data. */
@@ -56,20 +57,13 @@ function frameAround(
   return { event, before: empty.slice(0, at - 1), after: empty.slice(at + 1) };
 }
 
-/**
- * Matches texts of blocks whose delta events are known. The last frame may be the one that begins the block, so a delta is
- * built.
- */
-const BLOCK_TEXT_PATH = /^content\.\d+\.(?:text|thinking|input)$/;
-
+/** Returns a delta of a block's text, since the last frame may be the one that begins the block. */
 function blockDelta(path: string, text: string): string {
-  const [, index, name] = path.split(".");
+  const [, index, name = "text"] = path.split(".");
   const delta =
     name === "input"
       ? { type: "input_json_delta", partial_json: text }
-      : name === "thinking"
-        ? { type: "thinking_delta", thinking: text }
-        : { type: `${name}_delta`, [name ?? "text"]: text };
+      : { type: name === "content" ? "compaction_delta" : `${name}_delta`, [name]: text };
   return JSON.stringify({ type: "content_block_delta", index: Number(index), delta });
 }
 

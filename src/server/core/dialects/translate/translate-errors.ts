@@ -90,6 +90,12 @@ export function translateError(
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
 }
 
+/**
+ * Returns the data of an error event, parsed, or as text if it is not JSON: some proxies only write a sentence. A web page is
+ * not shown.
+ */
+export const parseErrorData = (data: string): unknown => tryParseJson(data) ?? (/^\s*</.test(data) ? undefined : data);
+
 /** Returns the frame of an error that occurred within a stream and ends it. `data` is the parsed data of the provider's event. */
 export function translateErrorEvent(to: Dialect, data: unknown, requestId: string): string {
   const { error, message = NO_ERROR_MESSAGE } = errorIn(data);

@@ -32,8 +32,9 @@ interface Model {
  */
 export function translateModels(to: Dialect, body: string, query: string): string {
   const list = tryParseJson(body);
-  // Some compat providers answer with the bare array.
-  const entries = Array.isArray(list) ? list : objectOf(list)?.data;
+  // Some compat providers answer with the bare array, and a server without models with a list that is null.
+  const { data, object }: Values = objectOf(list) ?? {};
+  const entries = object === "list" && data === null ? [] : Array.isArray(list) ? list : data;
   if (!Array.isArray(entries)) throw new AnswerProblem("the provider's list of models is not a list");
   const models = modelsOf(entries);
   if (to === "compat") return JSON.stringify({ object: "list", data: models.map(compatModel) });

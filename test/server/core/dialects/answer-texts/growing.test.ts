@@ -163,3 +163,53 @@ test("of duplicate members clients get the last, and fragments are joined as cli
   );
   assert.ok(!shown.includes('"x"') && shown.includes("[x]"), shown);
 });
+
+test("a text that comes as a part and as a string in turn is one text", () => {
+  const events = [
+    [{ type: "text", text: "a SEC" }],
+    "RET or SE",
+    [
+      { type: "text", text: "CR" },
+      { type: "reference", reference_ids: [1] },
+      { type: "text", text: "ET b" },
+    ],
+    "",
+  ].map((content, at) => chunk({ delta: { content }, finish_reason: at === 3 ? "stop" : null }));
+  for (const open of [hiding, holding]) {
+    const { shown } = drive("compat", "chat_completions", eventsOf(streamOf(events)), open);
+    assert.doesNotMatch(shown, /SEC|RET|CR/);
+    assert.match(assembled(shown), /^a \[x\] or \[x\] b$/);
+  }
+});
+
+/** Returns the text that a client assembles from strings and parts. */
+function assembled(stream: string): string {
+  let text = "";
+  for (const [, data = ""] of stream.matchAll(/^data: (\{.*)$/gm)) {
+    const { choices } = JSON.parse(data) as { choices: { delta: { content?: string | { text?: string }[] } }[] };
+    const content = choices[0]?.delta.content ?? "";
+    text += typeof content === "string" ? content : content.map((part) => part.text ?? "").join("");
+  }
+  return text;
+}
+
+test("a block of any type begins once, whatever strings it begins with", () => {
+  const begun = { type: "future", name: "n", label: "a SECRET label", note: "SEC", nested: { text: "SECRET" } };
+  const events = [
+    { type: "content_block_start", index: 0, content_block: begun },
+    { type: "content_block_stop", index: 0 },
+    { type: "content_block_start", index: 1, content_block: { type: "compaction", content: "a SEC" } },
+    { type: "content_block_delta", index: 1, delta: { type: "compaction_delta", content: "RET b" } },
+    { type: "content_block_stop", index: 1 },
+    { type: "content_block_start", index: 2, content_block: { type: "compaction", content: "whole SEC" } },
+    { type: "content_block_stop", index: 2 },
+  ];
+  for (const open of [hiding, holding]) {
+    const { shown } = drive("messages", "messages", eventsOf(streamOf(events)), open);
+    assert.equal(shown.match(/"type":"content_block_start"/g)?.length, 3, shown);
+    assert.doesNotMatch(shown, /SECRET/);
+    assert.match(shown, /"label":"a \[x\] label","note":"SEC","nested":\{"text":"\[x\]"\}/);
+    const summary = [...shown.matchAll(/"index":1,.*"content":"([^"]*)"/g)].map(([, content]) => content).join("");
+    assert.equal(summary, "a [x] b");
+  }
+});

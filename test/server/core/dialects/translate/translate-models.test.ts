@@ -56,6 +56,12 @@ test("empty lists have no first or last model", () => {
   assert.equal(translateModels("compat", '{"data":[],"has_more":false}', ""), '{"object":"list","data":[]}');
 });
 
+test("a list that is null has no models", () => {
+  const none = '{"object":"list","data":null}';
+  assert.deepEqual(JSON.parse(translateModels("compat", none, "")), { object: "list", data: [] });
+  assert.deepEqual((JSON.parse(translateModels("messages", none, "")) as { data: unknown }).data, []);
+});
+
 test("a bare array counts as a list", () => {
   const list = JSON.parse(translateModels("messages", JSON.stringify([COMPAT_MODEL]), "")) as MessagesList;
   assert.deepEqual(idsOf(list), ["m-1"]);

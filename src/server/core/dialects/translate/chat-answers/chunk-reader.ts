@@ -8,6 +8,7 @@
 
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
+import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
 import { argumentsWriter, strongestFinish, usageAnywhere, type WriteArguments } from "./loose.ts";
@@ -59,7 +60,7 @@ class ChunkReader implements StreamTranslation {
     if (text === "") return "";
     if (text === DONE) return this.#finish();
     const value = tryParseJson(text);
-    if (name === "error" || reportsError(value)) return this.#fail(value);
+    if (name === "error" || reportsError(value)) return this.#fail(value ?? parseErrorData(text));
     const chunk = objectOf(value);
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
     return this.#chunk(chunk, argumentsWriter(text, value));

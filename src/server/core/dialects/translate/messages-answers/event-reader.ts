@@ -9,6 +9,7 @@ import { type JsonSource, readJson } from "../../json/json-source.ts";
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
+import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./message-answer-parts.ts";
 
@@ -93,7 +94,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     if (name === "ping") return KEEP_ALIVE;
     if (name === "" ? data === "" || data === "[DONE]" : !EVENTS.has(name)) return "";
     const value = tryParseJson(data);
-    if (name === "error") return this.#fail(value);
+    if (name === "error") return this.#fail(value ?? parseErrorData(data));
     const event = objectOf(value);
     if (event === undefined) throw new AnswerProblem("an event is not a JSON object");
     switch (name || (event["type"] ?? (event["error"] === undefined ? undefined : "error"))) {
