@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf } from "../../src/cli/notify-socket.ts";
 import { createServiceManager, keepAliveIntervalMs, type WatchedProcess } from "../../src/cli/service-manager.ts";
-import { statusLine } from "../../src/server/node/node-life.ts";
+import { statusLine } from "../../src/server/node/service-manager-reports.ts";
 import { atEnd, eventually, type Owner } from "../e2e/support/wait.ts";
 
 const ALIVE: WatchedProcess = { status: () => "Serving", alive: () => Promise.resolve() };

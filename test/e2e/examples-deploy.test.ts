@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { parse } from "yaml";
-import { makePlaceholder } from "../../src/server/tls/index.ts";
+import { createPlaceholderCertificate } from "../../src/server/tls/index.ts";
 import { peer } from "../peers/index.ts";
 import { writeFiles } from "./support/config.ts";
 import { runProgram, startGateway } from "./support/gateway.ts";
@@ -187,7 +187,7 @@ function expressions(node: unknown): readonly string[] {
 /** Returns the metrics of a node with a cluster and a certificate. */
 async function servedMetrics(owner: Owner): Promise<string> {
   const dir = await folder(owner);
-  const { chain, key } = await makePlaceholder(Date.now());
+  const { chain, key } = await createPlaceholderCertificate(Date.now());
   await writeFile(join(dir, "chain.pem"), chain);
   await writeFile(join(dir, "key.pem"), key, { mode: 0o600 });
   const tls = { cert_file: join(dir, "chain.pem"), key_file: join(dir, "key.pem") };

@@ -48,7 +48,7 @@ export function connectToAll(world: World, node: SimNode): void {
 
 /** Called at each tick of the node: connects to the next of the others. */
 export function connectInTurn(world: World, node: SimNode, tick: number): void {
-  node.peers?.noteSafeIndexes();
+  node.peers?.recordSafeIndexes();
   const others = runningNodes(world).filter((other) => other !== node);
   const other = others[tick % Math.max(1, others.length)];
   if (other === undefined) return;

@@ -2,7 +2,7 @@
 import { openPeerCredentials } from "../../server/admin/index.ts";
 import { type IssuerOptions, probeIssuer } from "../../server/auth/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
-import { beside, issuersOf, readPolicy } from "../../server/node/index.ts";
+import { issuersOf, readPolicy, resolveBeside } from "../../server/node/index.ts";
 import { isExposed } from "../sign-in/index.ts";
 import { auditDirOf } from "./directories.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
@@ -24,7 +24,7 @@ export function listenerAnswers(nodeFile: NodeFile, path: string): readonly Answ
       ? "every caller on this machine, without a token"
       : `callers with a token from ${issuers.map(({ issuer }) => issuer).join(", ")}`;
   return [
-    ...(socket === undefined ? [] : [note(`serves the admin API on the socket ${beside(path, socket)}`)]),
+    ...(socket === undefined ? [] : [note(`serves the admin API on the socket ${resolveBeside(path, socket)}`)]),
     ...(listen === "" ? [] : [note(`serves the admin API on ${listen} in plain HTTP to ${callers}`)]),
     ...(isOpenListener(listen)
       ? [note(`other machines can reach ${listen}, and tokens travel unencrypted: put a TLS proxy in front of it`)]
@@ -32,7 +32,7 @@ export function listenerAnswers(nodeFile: NodeFile, path: string): readonly Answ
     note(
       policy === undefined
         ? "permits every operation to every admin caller, since `admin.policy_file` is not set"
-        : `authorizes admin callers with the policy ${beside(path, policy)}`,
+        : `authorizes admin callers with the policy ${resolveBeside(path, policy)}`,
     ),
     trail,
   ];

@@ -26,10 +26,10 @@ export async function certificateAnswers(nodeFile: NodeFile, path: string): Prom
   const now = systemClock.now();
   const read = await readCertificateFiles(files, now);
   if (read.kind === "problem") return [{ verdict: "fail", subject: SUBJECT, message: read.message }];
-  const { certificate, untimely, warnings } = read;
+  const { certificate, validityFault, warnings } = read;
   const note = (message: string): Answer => ({ verdict: "note", subject: SUBJECT, message });
-  if (untimely !== undefined) {
-    return [{ verdict: "fail", subject: SUBJECT, message: `${files.certFile}: ${untimely.message}` }];
+  if (validityFault !== undefined) {
+    return [{ verdict: "fail", subject: SUBJECT, message: `${files.certFile}: ${validityFault.message}` }];
   }
   const { names, issuer, notAfter } = certificate;
   const days = Math.floor((notAfter - now) / DAY_MS);

@@ -5,7 +5,7 @@
 import { anySignal } from "../../base/index.ts";
 import type { Credential, Presenter } from "../../server/credentials/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
 import type { Probe } from "./probe.ts";
 
 /** Returns one probe per credential; for one that signs, one per API that it is used for. */
@@ -36,5 +36,5 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
 
 /** Returns whether a part of the credential is sealed in the cluster, so that no file of this node contains it. */
 export function isSealed(credential: Credential | undefined): boolean {
-  return credential !== undefined && JSON.stringify(credential).includes(STAND_IN);
+  return credential !== undefined && JSON.stringify(credential).includes(PLACEHOLDER_SECRET);
 }

@@ -4,8 +4,8 @@
  * kserve-v2 and presidio-analyze references, "Client behaviour".
  */
 import { anySignal } from "../../base/index.ts";
-import { type LoadedNode, openModelCallsAlone } from "../../server/node/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
+import { type LoadedNode, openStandaloneModelCalls } from "../../server/node/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
 import type { Io } from "../io.ts";
 import { isSealed } from "./credentials.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
@@ -26,10 +26,10 @@ async function probeDetector(
   { snapshot, env }: { readonly snapshot: Snapshot; readonly env: Io["env"] },
   { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
-  if (presents.includes(STAND_IN) || needsSealedSecret(provider, snapshot)) {
+  if (presents.includes(PLACEHOLDER_SECRET) || needsSealedSecret(provider, snapshot)) {
     return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
-  const calls = openModelCallsAlone(snapshot, env);
+  const calls = openStandaloneModelCalls(snapshot, env);
   const limit = AbortSignal.timeout(timeoutMs);
   const startedAt = performance.now();
   try {
@@ -55,6 +55,6 @@ function needsSealedSecret(name: string | undefined, { byName }: Snapshot): bool
   return [provider, ...others].some((one) => {
     if (one === undefined) return false;
     const shown = [...one.addedHeaders, ...one.channels.map(({ origin }) => origin)].join("\n");
-    return shown.includes(STAND_IN) || one.channels.some(({ credential }) => isSealed(credential));
+    return shown.includes(PLACEHOLDER_SECRET) || one.channels.some(({ credential }) => isSealed(credential));
   });
 }

@@ -8,20 +8,20 @@ import { constants, type Stats } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { NodeFile } from "../../server/core/config/index.ts";
-import { beside } from "../../server/node/index.ts";
+import { resolveBeside } from "../../server/node/index.ts";
 import { readKekFile } from "../../server/secrets/index.ts";
 import type { Answer } from "./probe.ts";
 
 /** Checks the paths. `path`: of the node file. */
 export async function directoryAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   const { cluster, admin } = nodeFile;
-  const dataDir = cluster.data_dir === undefined ? undefined : resolve(beside(path, cluster.data_dir));
+  const dataDir = cluster.data_dir === undefined ? undefined : resolve(resolveBeside(path, cluster.data_dir));
   const auditDir = auditDirOf(nodeFile, path);
   const answers: Answer[] = [];
   if (dataDir !== undefined) answers.push(await directoryAnswer("cluster.data_dir", dataDir));
   if (auditDir !== undefined && auditDir !== dataDir) answers.push(await directoryAnswer("audit.dir", auditDir));
-  if (admin?.local_socket !== undefined) answers.push(await socketAnswer(beside(path, admin.local_socket)));
-  if (cluster.kek_file !== undefined) answers.push(...kekFileAnswers(beside(path, cluster.kek_file)));
+  if (admin?.local_socket !== undefined) answers.push(await socketAnswer(resolveBeside(path, admin.local_socket)));
+  if (cluster.kek_file !== undefined) answers.push(...kekFileAnswers(resolveBeside(path, cluster.kek_file)));
   return answers;
 }
 
@@ -31,7 +31,7 @@ export function diskDirectories(
   path: string,
 ): readonly (readonly [subject: string, path: string])[] {
   const { data_dir: data } = nodeFile.cluster;
-  const dataDir = data === undefined ? undefined : resolve(beside(path, data));
+  const dataDir = data === undefined ? undefined : resolve(resolveBeside(path, data));
   const auditDir = auditDirOf(nodeFile, path);
   return [
     ...(dataDir === undefined ? [] : [["cluster.data_dir", dataDir] as const]),
@@ -45,7 +45,7 @@ export function diskDirectories(
  */
 export function auditDirOf({ audit, cluster }: NodeFile, path: string): string | undefined {
   const dir = audit?.dir ?? cluster.data_dir;
-  return dir === undefined ? undefined : resolve(beside(path, dir));
+  return dir === undefined ? undefined : resolve(resolveBeside(path, dir));
 }
 
 /** Checks a directory. The gateway creates it and its parents if they are missing. */

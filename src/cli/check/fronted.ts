@@ -9,7 +9,7 @@ import type { PresentedCredential, Presenter } from "../../server/credentials/in
 import { fetchOwnCard } from "../../server/dataplane/index.ts";
 import { type ForwardProxies, proxyConnector } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
 import { type FrontedServer, fetchDocument } from "../../server/upstream/index.ts";
 import { isSealed } from "./credentials.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
@@ -32,7 +32,7 @@ async function probeUpstream(
   limits: ProbeLimits,
 ): Promise<Answer> {
   const { channel, path, cardUrl = "" } = fronted;
-  if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(STAND_IN)) {
+  if (isSealed(channel.credential) || `${channel.origin}${path}${cardUrl}`.includes(PLACEHOLDER_SECRET)) {
     return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   const pools = new Map<string, Pool>();

@@ -6,7 +6,7 @@
 import { X509Certificate } from "node:crypto";
 import { statSync } from "node:fs";
 import type { NodeFile } from "../../server/core/config/index.ts";
-import { beside, ConfigurationRefused, keySourcesOf, readTextSync } from "../../server/node/index.ts";
+import { ConfigurationRefused, keySourcesOf, readTextSync, resolveBeside } from "../../server/node/index.ts";
 import { certificateAnswers } from "./certificates.ts";
 import type { Answer } from "./probe.ts";
 
@@ -39,7 +39,7 @@ function rootAnswers({ issuers = [] }: NodeFile, path: string): readonly Answer[
   return issuers.flatMap(({ name, ca_file: file }): readonly Answer[] => {
     if (!file) return [];
     const subject = `issuer ${name}`;
-    const read = readTextSync(beside(path, file));
+    const read = readTextSync(resolveBeside(path, file));
     if (read.kind === "problem") return [{ verdict: "fail", subject, message: `ca_file: ${read.message}` }];
     const found = read.text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
     const isSound = found.length > 0 && found.every(isCertificate);
@@ -59,7 +59,7 @@ function isCertificate(pem: string): boolean {
 
 function secretsAnswers({ secrets_dir: dir }: NodeFile, path: string): readonly Answer[] {
   if (dir === undefined) return [];
-  const whole = beside(path, dir);
+  const whole = resolveBeside(path, dir);
   const isFolder = statSync(whole, { throwIfNoEntry: false })?.isDirectory() === true;
   if (isFolder) return [];
   return [

@@ -9,7 +9,7 @@ import { dirname } from "node:path";
 import { allottedCores, allottedMemoryBytes, parseAddress } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
-import { countIn, neededMemory, workersIn } from "../../server/node/index.ts";
+import { readCount, readWorkerCount, requiredMemoryBytes } from "../../server/node/index.ts";
 import type { Answer } from "./probe.ts";
 
 const MIB = 1 << 20;
@@ -50,7 +50,7 @@ export function descriptorsIn(limits: string): number | undefined {
 }
 
 export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | undefined {
-  const inFlight = countIn(env, "GATEWAY_MAX_IN_FLIGHT") ?? DEFAULT_ADMISSION.maxInFlight;
+  const inFlight = readCount(env, "GATEWAY_MAX_IN_FLIGHT") ?? DEFAULT_ADMISSION.maxInFlight;
   // Each request needs a connection of the client and one of the provider.
   const wanted = 2 * inFlight + OTHER_DESCRIPTORS;
   if (descriptors === undefined || descriptors >= wanted) return undefined;
@@ -60,13 +60,14 @@ export function descriptorAnswer({ descriptors }: Machine, env: Env): Answer | u
   return { verdict: descriptors < 2 * OTHER_DESCRIPTORS ? "fail" : "note", subject: "descriptors", message };
 }
 
-const workersOn = ({ memoryBytes, cores }: Machine, env: Env): number => workersIn(env, { memory: memoryBytes, cores });
+const workersOn = ({ memoryBytes, cores }: Machine, env: Env): number =>
+  readWorkerCount(env, { memory: memoryBytes, cores });
 
 export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   const { memoryBytes } = machine;
-  const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
+  const held = readCount(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
   const workers = workersOn(machine, env);
-  const program = neededMemory(env, workers) - held;
+  const program = requiredMemoryBytes(env, workers) - held;
   if (held + program <= memoryBytes) return undefined;
   const most = Math.max(0, memoryBytes - program);
   const processes = workers === 1 ? "" : ` in ${workers} worker processes (GATEWAY_WORKERS)`;

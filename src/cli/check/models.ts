@@ -4,7 +4,7 @@
  */
 import { anySignal } from "../../base/index.ts";
 import { ModelError, openModelStore } from "../../server/models/index.ts";
-import { type LoadedNode, modelCacheOf } from "../../server/node/index.ts";
+import { type LoadedNode, modelCacheDirectory } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { sizeText } from "../progress.ts";
 import type { Answer, ProbeLimits } from "./probe.ts";
@@ -16,7 +16,7 @@ export async function absentModelAnswers(
   { timeoutMs, signal }: ProbeLimits,
 ): Promise<readonly Answer[]> {
   if (awaits.length === 0) return [];
-  const directory = await modelCacheOf(nodeFile, path);
+  const directory = await modelCacheDirectory(nodeFile, path);
   const time = { now: Date.now, monotonic: () => performance.now() };
   const store = openModelStore({ directory, userAgent: `gateway/${buildOf().version}`, ...time });
   try {

@@ -5,7 +5,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeFile } from "../../server/core/config/index.ts";
-import { beside } from "../../server/node/index.ts";
+import { resolveBeside } from "../../server/node/index.ts";
 import type { Answer } from "./probe.ts";
 
 /** Maximum number of files in a secrets folder that are checked. */
@@ -27,7 +27,7 @@ interface PermissionCheck {
 export async function permissionAnswers(nodeFile: NodeFile, path: string): Promise<readonly Answer[]> {
   if (process.platform === "win32") return [];
   const { admin, cluster, secrets_dir: secrets, tls } = nodeFile;
-  const at = (file: string): string => beside(path, file);
+  const at = (file: string): string => resolveBeside(path, file);
   const secretFiles = [
     ...(secrets === undefined ? [] : (await namesIn(at(secrets))).map((name) => join(at(secrets), name))),
     ...[cluster.kek_file, tls?.key_file].filter((it) => it !== undefined).map(at),

@@ -3,7 +3,7 @@ import type { LookupFunction } from "node:net";
 import { formatDuration } from "../../base/index.ts";
 import { loadExtProc } from "../../server/ext-proc/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
 import { blockedKind, connectPicker, createNameResolver } from "../../server/upstream/index.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
@@ -56,7 +56,7 @@ async function probeName(
   servers: readonly string[],
   { timeoutMs }: ProbeLimits,
 ): Promise<Answer> {
-  if (host.includes(STAND_IN)) return sealedNote(subject);
+  if (host.includes(PLACEHOLDER_SECRET)) return sealedNote(subject);
   const answer = await createNameResolver({ servers, limitMs: timeoutMs }).resolve(host);
   const families = [answer[4], answer[6]];
   const addresses = families.flatMap((it) => (it.kind === "addresses" ? it.addresses : []));
@@ -84,7 +84,7 @@ async function probeName(
 }
 
 async function probePicker(subject: string, picker: Picker, { timeoutMs, signal }: ProbeLimits): Promise<Answer> {
-  if (picker.address.includes(STAND_IN)) return sealedNote(subject);
+  if (picker.address.includes(PLACEHOLDER_SECRET)) return sealedNote(subject);
   const client = connectPicker(picker, await loadExtProc());
   const startedAt = performance.now();
   const close = (): void => client.close();

@@ -4,7 +4,7 @@ import { anySignal, asRefusal } from "../../base/index.ts";
 import type { Presenter } from "../../server/credentials/index.ts";
 import { type ForwardProxies, openProxyAgent } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
 import { failureText } from "../../server/upstream/index.ts";
 import { clockFault } from "./clock.ts";
 import { isSealed } from "./credentials.ts";
@@ -52,7 +52,7 @@ async function probeProvider(
   const path = channel.pathOf("/v1/models");
   const url = channel.origin + path;
   const headers = [...provider.addedHeaders];
-  if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(STAND_IN)) {
+  if (isSealed(credential) || `${url}\n${headers.join("\n")}`.includes(PLACEHOLDER_SECRET)) {
     return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   if (channel.dialect === "messages") headers.push("anthropic-version", "2023-06-01");

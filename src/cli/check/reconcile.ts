@@ -4,16 +4,16 @@ import { anySignal, formatDuration } from "../../base/index.ts";
 import { openGuardedDialler } from "../../server/credentials/index.ts";
 import type { ForwardProxies } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
-import { fetchReport, windowAt } from "../../server/reconcile/index.ts";
-import { STAND_IN } from "../../server/secrets/index.ts";
-import type { Audited } from "../../server/snapshot/index.ts";
+import { fetchReport, lookbackWindow } from "../../server/reconcile/index.ts";
+import { PLACEHOLDER_SECRET } from "../../server/secrets/index.ts";
+import type { ReconciledProvider } from "../../server/snapshot/index.ts";
 import type { Answer, Probe, ProbeLimits } from "./probe.ts";
 
 const DAY_MS = 86_400_000;
 const MAX_REPORT_BYTES = 8 << 20;
 
 export function reconcileProbes({ compiled: { snapshot } }: LoadedNode, proxies: ForwardProxies): readonly Probe[] {
-  return (snapshot.audits?.providers ?? []).map((audited) => {
+  return (snapshot.reconcileTargets?.providers ?? []).map((audited) => {
     const subject = `usage report of ${audited.provider}`;
     return { subject, run: (limits) => probeReconciliation(subject, audited, proxies, limits) };
   });
@@ -21,11 +21,11 @@ export function reconcileProbes({ compiled: { snapshot } }: LoadedNode, proxies:
 
 async function probeReconciliation(
   subject: string,
-  audited: Audited,
+  audited: ReconciledProvider,
   proxies: ForwardProxies,
   { timeoutMs, signal }: ProbeLimits,
 ): Promise<Answer> {
-  if (`${audited.adminKey}${audited.baseUrl}`.includes(STAND_IN)) {
+  if (`${audited.adminKey}${audited.baseUrl}`.includes(PLACEHOLDER_SECRET)) {
     return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
   const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
@@ -33,9 +33,10 @@ async function probeReconciliation(
   const startedAt = performance.now();
   try {
     const ports = { send: dialler.send, now: Date.now };
-    const report = await fetchReport(audited, windowAt(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
+    const report = await fetchReport(audited, lookbackWindow(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
     if (report.kind === "failed") return { verdict: "fail", subject, message: report.problem };
-    if (report.unread.length > 0) return { verdict: "fail", subject, message: "the report contains no known counters" };
+    if (report.unreadableDays.length > 0)
+      return { verdict: "fail", subject, message: "the report contains no known counters" };
     const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its API keys`;
     const message = `covers ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, message };

@@ -3,7 +3,7 @@
 import type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "../../console/index.ts";
 import { formatProblem } from "../../server/core/config/index.ts";
 import { addPacks, type BaseOf, LISTS, type Pack } from "../../server/core/packs/index.ts";
-import { builtInPackIds, compileAlone } from "../../server/node/index.ts";
+import { builtInPackIds, compileWithoutNode } from "../../server/node/index.ts";
 import { UsageError } from "../flags.ts";
 import type { Io } from "../io.ts";
 import { inOrder, runCases } from "../packs/cases.ts";
@@ -140,6 +140,6 @@ async function compilingOf({ source, text }: OwnedDocument, after: string, io: I
 }
 
 async function problemsOf(name: string, text: string, { env }: Io) {
-  const { compiled, deployment } = await compileAlone({ name, text: text.trim() === "" ? "{}\n" : text }, env);
+  const { compiled, deployment } = await compileWithoutNode({ name, text: text.trim() === "" ? "{}\n" : text }, env);
   return compiled.kind === "refused" ? compiled.problems : deployment.problems;
 }

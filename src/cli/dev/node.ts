@@ -2,7 +2,7 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import type { Lifetime, Log } from "../../base/index.ts";
-import { originsIn, readNode, type ServingNode, startConfigNode } from "../../server/node/index.ts";
+import { readNode, readOrigins, type ServingNode, startConfigNode } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import type { Io } from "../io.ts";
 
@@ -39,7 +39,7 @@ export async function startDevNode({ dir, nodePath, io, log }: DevNodeOptions, o
       maxInFlight: undefined,
       drainMs: undefined,
       nameServers: [],
-      corsOrigins: originsIn(io.env, "GATEWAY_CORS_ORIGINS"),
+      corsOrigins: readOrigins(io.env, "GATEWAY_CORS_ORIGINS"),
       maxBufferedBytes: undefined,
       responsesMemory: undefined,
       rehearsalMemory: undefined,

@@ -5,12 +5,12 @@ import { formatProblem, type Guardrails } from "../../server/core/config/index.t
 import type { GuardrailPolicy } from "../../server/core/guardrails/index.ts";
 import type { Ensemble } from "../../server/detectors/index.ts";
 import {
-  type ModelCallsAlone,
-  openModelCallsAlone,
+  type ModelCallUsage,
+  openStandaloneModelCalls,
   type ReadGuardrails,
   readGuardrailsAt,
   readGuardrailsIn,
-  type SpentCalls,
+  type StandaloneModelCalls,
 } from "../../server/node/index.ts";
 import {
   type AssembledGuardrails,
@@ -37,7 +37,7 @@ export interface Subject {
   readonly profiles: readonly string[];
   readonly judges: readonly Judge[];
   /** Returns the calls of judge models so far. */
-  readonly judgeCalls: () => readonly SpentCalls[];
+  readonly judgeCalls: () => readonly ModelCallUsage[];
   /** Ends threads and connections. */
   readonly close: () => Promise<void>;
 }
@@ -87,7 +87,7 @@ async function compileGuardrails(read: ReadGuardrails, io: Io, sweeping: Sweepin
   const { warnings } = read;
   const obtained = await obtainModels(read, io);
   if (obtained.kind === "refused") return { kind: "refused", problems: [...warnings, ...obtained.problems] };
-  const calls = read.judged && openModelCallsAlone(read.judged, io.env);
+  const calls = read.judged && openStandaloneModelCalls(read.judged, io.env);
   const engine = await loadGuardrailEngine({ callModel: calls?.callModel });
   const close = async (): Promise<void> => {
     engine.close();
@@ -114,7 +114,7 @@ async function compileGuardrails(read: ReadGuardrails, io: Io, sweeping: Sweepin
 
 interface Compiling extends Pick<Subject, "close">, Sweeping {
   readonly engine: GuardrailEngine;
-  readonly calls: ModelCallsAlone | undefined;
+  readonly calls: StandaloneModelCalls | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -153,7 +153,7 @@ async function compile(
       rehearse,
       profiles: profiles.map(({ name }) => name),
       judges: judgesOf(guardrails),
-      judgeCalls: () => calls?.spent() ?? [],
+      judgeCalls: () => calls?.usage() ?? [],
       close,
     },
     problems: linesOf(problems),

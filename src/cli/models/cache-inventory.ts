@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { type CacheInventory, modelNeeds, openModelStore, readCacheInventory } from "../../server/models/index.ts";
-import { composeNode, modelCacheOf } from "../../server/node/index.ts";
+import { composeNode, modelCacheDirectory } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { type Io, resolvePath } from "../io.ts";
 
@@ -22,7 +22,7 @@ export async function stockOf(config: string, io: Io): Promise<NodeStock | undef
     return undefined;
   }
   const { nodeFile, document } = composed;
-  const directory = await modelCacheOf(nodeFile, path);
+  const directory = await modelCacheDirectory(nodeFile, path);
   const store = openModelStore({
     directory,
     userAgent: `gateway/${buildOf().version}`,

@@ -2,10 +2,10 @@
 
 import { formatProblem, type Source } from "../../server/core/config/index.ts";
 import { type AddedObject, addPacks, type BaseOf, type Pack } from "../../server/core/packs/index.ts";
-import { compileAlone } from "../../server/node/index.ts";
+import { compileWithoutNode } from "../../server/node/index.ts";
 import type { Io } from "../io.ts";
 
-type Compiled = Awaited<ReturnType<typeof compileAlone>>;
+type Compiled = Awaited<ReturnType<typeof compileWithoutNode>>;
 
 export type CompiledPacks =
   | {
@@ -29,7 +29,7 @@ export async function compileWith(
   const { text, objects } = adding;
   // A pack with nothing but control identifiers adds no text, and an empty document must be written as `{}`.
   const whole = text.trim() === "" ? "{}\n" : text;
-  const { compiled, deployment } = await compileAlone({ name: source.name, text: whole }, io.env);
+  const { compiled, deployment } = await compileWithoutNode({ name: source.name, text: whole }, io.env);
   if (compiled.kind === "refused") {
     const errors = compiled.problems.filter(({ severity }) => severity === "error");
     return { kind: "refused", problems: errors.map(formatProblem) };

@@ -12,10 +12,10 @@ import {
   issuersOf,
   type LoadedNode,
   loadNode,
-  nameServersIn,
-  openCredentialWarning,
   proxiedUpstreams,
+  readNameServers,
   readNode,
+  unprotectedCredentialWarning,
 } from "../../server/node/index.ts";
 import { acmeAnswers, acmeProbes } from "../check/acme.ts";
 import { issuerProbes, libraryAnswers, listenerAnswers, policyAnswers } from "../check/admin.ts";
@@ -68,7 +68,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     { verdict: "ok", subject: "configuration", message },
     ...node.warnings.map((message): Answer => ({ verdict: "note", subject: "configuration", message })),
   ]);
-  for (const name of node.unseen) {
+  for (const name of node.assumedSecrets) {
     const message = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
     tell([{ verdict: "note", subject: `secret ${name}`, message }]);
   }
@@ -96,7 +96,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     // The answers already contain what the log would say.
     log: nullLog,
   });
-  const nameServers = nameServersIn(io.env, "GATEWAY_DNS_SERVERS");
+  const nameServers = readNameServers(io.env, "GATEWAY_DNS_SERVERS");
   const { proxies } = readForwardProxies(io.env);
   const probes = [
     ...providers.flatMap((provider) => providerProbes(provider, presenter, { nameServers, proxies })),
@@ -195,7 +195,7 @@ function nodeAnswers(node: LoadedNode, path: string): readonly Answer[] {
     ...(isRouting
       ? [
           ...callerAnswers(compiled.snapshot.governance),
-          ...[openCredentialWarning(compiled.snapshot) ?? []].flat().map(note),
+          ...[unprotectedCredentialWarning(compiled.snapshot) ?? []].flat().map(note),
           note(
             defaultProvider === undefined
               ? "refuses models that no provider lists, and requests without a model, since `default_provider` is not set"

@@ -6,7 +6,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { formatProblem, MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
-import { compileAlone } from "../../server/node/index.ts";
+import { compileWithoutNode } from "../../server/node/index.ts";
 import { readInput } from "../file-input.ts";
 import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import {
@@ -145,7 +145,10 @@ async function errorsOf(
     name,
     role === "address" ? "https://stand-in.example" : "stand-in",
   ]);
-  const { compiled } = await compileAlone({ name: "document", text }, { ...io.env, ...Object.fromEntries(standIns) });
+  const { compiled } = await compileWithoutNode(
+    { name: "document", text },
+    { ...io.env, ...Object.fromEntries(standIns) },
+  );
   if (compiled.kind !== "refused") return [];
   return compiled.problems.filter(({ severity }) => severity === "error").map(formatProblem);
 }

@@ -5,22 +5,22 @@ import { join } from "node:path";
 import { createLogger, createLogTee, Lifetime, type Log, type LogTee, parseLogLevel } from "../../base/index.ts";
 import { deploymentJsonSchema, type NodeFile } from "../../server/core/config/index.ts";
 import {
-  beside,
   type ConfigNode,
   ConfigurationRefused,
   checkForwardProxies,
   compileDocuments,
   compileFlags,
-  countIn,
   type DataPlaneBounds,
-  durationIn,
-  nameServersIn,
   observe,
-  originsIn,
+  readCount,
+  readDuration,
+  readNameServers,
   readNode,
+  readOrigins,
+  readWorkerCount,
+  resolveBeside,
   serveDataPlane,
   startConfigNode,
-  workersIn,
 } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { checkAddress } from "../check-address.ts";
@@ -127,7 +127,7 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   // If the document on disk is invalid, a node serves its stored configuration; a new node has none, so it refuses to
   // start.
   const { data_dir: kept } = nodeFile?.cluster ?? {};
-  const dataDir = kept === undefined ? undefined : beside(path, kept);
+  const dataDir = kept === undefined ? undefined : resolveBeside(path, kept);
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
   if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
     const loaded = compileDocuments(documents, io.env);
@@ -138,7 +138,7 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
   return untilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
-    const workers = workersIn(io.env);
+    const workers = readWorkerCount(io.env);
     const ofRun = { env: io.env, workers, build, log, tee, signal };
     const options = { ...bounds, ...ofRun, documents: { ...documents, nodeFile } };
     const node = await startConfigNode(options, owner);
@@ -253,15 +253,15 @@ const MAX_HEARTBEAT_MS = 3_600_000;
 
 function boundsOf({ env }: Io): DataPlaneBounds {
   return {
-    maxInFlight: countIn(env, "GATEWAY_MAX_IN_FLIGHT"),
-    maxBufferedBytes: countIn(env, "GATEWAY_MAX_BUFFERED_BYTES"),
-    responsesMemory: countIn(env, "GATEWAY_RESPONSES_MEMORY", 0),
-    rehearsalMemory: countIn(env, "GATEWAY_REHEARSAL_MEMORY", 0),
-    drainMs: durationIn(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
-    usageEveryMs: durationIn(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
-    heartbeatMs: durationIn(env, "GATEWAY_STREAM_HEARTBEAT", MAX_HEARTBEAT_MS),
-    nameServers: nameServersIn(env, "GATEWAY_DNS_SERVERS"),
-    corsOrigins: originsIn(env, "GATEWAY_CORS_ORIGINS"),
+    maxInFlight: readCount(env, "GATEWAY_MAX_IN_FLIGHT"),
+    maxBufferedBytes: readCount(env, "GATEWAY_MAX_BUFFERED_BYTES"),
+    responsesMemory: readCount(env, "GATEWAY_RESPONSES_MEMORY", 0),
+    rehearsalMemory: readCount(env, "GATEWAY_REHEARSAL_MEMORY", 0),
+    drainMs: readDuration(env, "GATEWAY_DRAIN", MAX_DRAIN_MS),
+    usageEveryMs: readDuration(env, "GATEWAY_USAGE_REPORT", MAX_USAGE_REPORT_MS),
+    heartbeatMs: readDuration(env, "GATEWAY_STREAM_HEARTBEAT", MAX_HEARTBEAT_MS),
+    nameServers: readNameServers(env, "GATEWAY_DNS_SERVERS"),
+    corsOrigins: readOrigins(env, "GATEWAY_CORS_ORIGINS"),
   };
 }
 

@@ -12,7 +12,7 @@ const SLICE_LENGTH = 64 << 10;
  * Maximum time on the thread without a break, in milliseconds. It is short, because a data plane request needs several turns of
  * the event loop and may have to wait this long before each.
  */
-const TURN_MS = 1;
+const MAX_TURN_MS = 1;
 
 /** Maximum number of items of a list that is written at once. */
 const MAX_WHOLE_ITEMS = 1_000;
@@ -46,7 +46,7 @@ async function* slices(head: string, items: Iterable<unknown>, tail: string): As
       yield text;
       text = "";
     }
-    if (performance.now() - turn > TURN_MS) {
+    if (performance.now() - turn > MAX_TURN_MS) {
       await nextTurn();
       turn = performance.now();
     }

@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Operation } from "../../admin-api/index.ts";
 import { findJsonFault } from "../../base/index.ts";
 import { refusal } from "./refusal.ts";
-import { shown } from "./validate-input.ts";
+import { quoteName } from "./validate-input.ts";
 
 /** Maximum size of JSON bodies, in bytes. A larger one would not fit into a log entry. */
 export const MAX_JSON_BYTES = 1 << 20;
@@ -23,7 +23,7 @@ const MAX_EMPTY_BYTES = 1 << 10;
 /** Time limit for a complete body, in milliseconds. A client that stops in the middle would block memory for others. */
 const BODY_LIMIT_MS = 120_000;
 /** Maximum size of all bodies in memory, in bytes: eight documents, and small bodies beside them. */
-const MAX_HELD_BYTES = 72 << 20;
+const MAX_BUFFERED_BYTES = 72 << 20;
 
 /** Maximum number of bytes read of a refused body. A client that sends more may see a broken connection instead of the answer. */
 const MAX_DISCARDED_BYTES = 64 << 20;
@@ -58,38 +58,42 @@ export async function* streamBody(request: IncomingMessage): AsyncGenerator<Uint
 
 export interface BodyReader {
   /** Returns the bytes; empty for an operation without a body. The caller calls `release` when it no longer needs them. */
-  read(request: IncomingMessage, operation: Operation, signal: AbortSignal): Promise<HeldBody>;
+  read(request: IncomingMessage, operation: Operation, signal: AbortSignal): Promise<BufferedBody>;
 }
 
-export interface HeldBody {
+export interface BufferedBody {
   readonly bytes: Buffer;
   release(): void;
 }
 
-export function createBodyReader(maxHeldBytes: number = MAX_HELD_BYTES, limitMs: number = BODY_LIMIT_MS): BodyReader {
-  let heldBytes = 0;
+export function createBodyReader(
+  maxBufferedBytes: number = MAX_BUFFERED_BYTES,
+  timeoutMs: number = BODY_LIMIT_MS,
+): BodyReader {
+  let bufferedBytes = 0;
   return {
     async read(request, operation, signal) {
       const { kind } = operation.body;
       const limit = kind === "document" ? MAX_DOCUMENT_BYTES : kind === "none" ? MAX_EMPTY_BYTES : MAX_JSON_BYTES;
-      const tooLong = (): Error => (kind === "none" ? bodyNotTaken() : bodyTooLarge(limit));
+      const tooLong = (): Error => (kind === "none" ? bodyNotAllowed() : bodyTooLarge(limit));
       const declared = Number(request.headers["content-length"] ?? 0);
       if (declared > limit) throw tooLong();
       sendContinue(request);
       let ownBytes = 0;
       const release = (): void => {
-        heldBytes -= ownBytes;
+        bufferedBytes -= ownBytes;
         ownBytes = 0;
       };
       const chunks: Buffer[] = [];
-      const limitTimer = setTimeout(() => request.destroy(new Error("the body took too long")), limitMs);
+      const limitTimer = setTimeout(() => request.destroy(new Error("the body took too long")), timeoutMs);
       try {
         for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
           signal.throwIfAborted();
           ownBytes += chunk.length;
-          heldBytes += chunk.length;
+          bufferedBytes += chunk.length;
           if (ownBytes > limit) throw tooLong();
-          if (heldBytes > maxHeldBytes) throw refusal("busy", "Too many large requests are in progress; try again.");
+          if (bufferedBytes > maxBufferedBytes)
+            throw refusal("busy", "Too many large requests are in progress; try again.");
           chunks.push(chunk);
         }
       } catch (error) {
@@ -149,7 +153,7 @@ export function endAfterLinger(request: IncomingMessage): void {
 }
 
 /** Returns the refusal of a body for an operation that takes none. */
-export const bodyNotTaken = (): Error => refusal("invalid", "This operation takes no body.");
+export const bodyNotAllowed = (): Error => refusal("invalid", "This operation takes no body.");
 
 function bodyTooLarge(limit: number): Error {
   return refusal("body_too_large", `The body is larger than ${limit} bytes.`, { limit });
@@ -170,7 +174,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
   const fault = findJsonFault(text, MAX_JSON_DEPTH);
   if (fault?.kind === "deep") throw refusal("invalid", `The body is nested deeper than ${MAX_JSON_DEPTH} levels.`);
-  if (fault !== undefined) throw refusal("invalid", `The body has the member ${shown(fault.name)} twice.`);
+  if (fault !== undefined) throw refusal("invalid", `The body has the member ${quoteName(fault.name)} twice.`);
   return value;
 }
 

@@ -15,8 +15,8 @@ import type { Ports } from "./ports.ts";
 import type { Principal } from "./principal.ts";
 import type { QueryEngine } from "./query/index.ts";
 
-export interface Call<Id extends OperationId> {
-  /** Authenticated caller; `NOBODY` for an operation that needs no authentication. */
+export interface HandlerCall<Id extends OperationId> {
+  /** Authenticated caller; NOBODY for an operation that needs no authentication. */
   readonly principal: Principal;
   /** Tables that the caller may list. */
   readonly tables: readonly TableName[];
@@ -42,7 +42,7 @@ export class JsonText {
   }
 }
 
-export interface Reply<Id extends OperationId> {
+export interface HandlerReply<Id extends OperationId> {
   readonly value: OperationAnswer<Id> | (Id extends "run_query" ? JsonText : never);
   /** Revision, for the ETag. */
   readonly revision?: number;
@@ -54,14 +54,17 @@ export interface HandlerPorts extends Ports {
   readonly query: QueryEngine;
 }
 
-type Handler<Id extends OperationId> = (call: Call<Id>, ports: HandlerPorts) => Reply<Id> | Promise<Reply<Id>>;
+type Handler<Id extends OperationId> = (
+  call: HandlerCall<Id>,
+  ports: HandlerPorts,
+) => HandlerReply<Id> | Promise<HandlerReply<Id>>;
 
 /** Operations that read a list. One function reads all lists, so they have sources instead of handlers. */
 export type ListId = `list_${TableName}`;
 export type Handlers = { readonly [Id in Exclude<OperationId, ListId>]: Handler<Id> };
 export type ListSources = { readonly [T in TableName]: (ports: Ports) => ListSource<RowOf<T>> };
 
-export const DONE = { value: undefined } as const;
+export const NO_CONTENT = { value: undefined } as const;
 
 /** Formats milliseconds since 1970 as RFC 3339 in UTC. */
 export function rfc3339(ms: number): string {
@@ -69,6 +72,6 @@ export function rfc3339(ms: number): string {
 }
 
 /** Maps current rows of a state table lazily, as they are taken. */
-export function* mapped<T, Row>(rows: Iterable<T>, map: (row: T) => Row): Generator<Row> {
+export function* mapRows<T, Row>(rows: Iterable<T>, map: (row: T) => Row): Generator<Row> {
   for (const row of rows) yield map(row);
 }

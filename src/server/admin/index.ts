@@ -36,21 +36,21 @@ export { KEPT_REQUESTS } from "../../admin-api/index.ts";
 export { loadPolicy, type PolicyOutcome } from "./access/policy.ts";
 export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "./access/token-principal.ts";
 export { type Access, PERMIT_ALL } from "./access/types.ts";
+export { type AdminPlane, openAdminPlane } from "./admin-plane.ts";
 export { type AdminListener, type AdminListenerOptions, openAdminListener } from "./listeners/admin-listener.ts";
 export { type AdminSocket, type AdminSocketOptions, openAdminSocket } from "./listeners/admin-socket.ts";
 export { openPeerCredentials } from "./listeners/peer-credentials.ts";
 export { collectStored } from "./lists.ts";
-export { type OpenPlane, openPlane } from "./plane.ts";
 export type {
   AuditEntry,
   AuditSink,
   Backends,
   DocumentWrite,
-  Governed,
+  GovernanceLists,
   Guardrails,
   NodeFacts,
   Ports,
-  RehearsalAsked,
+  RehearsalInput,
   Rehearsals,
   RowArrayOf,
   RowsOf,

@@ -49,23 +49,23 @@ function waitForLevel(
   { timeoutMs, signal }: WriteOptions,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = (): void => {
+    const cleanUp = (): void => {
       clearTimeout(timer);
       unwatch();
-      signal?.removeEventListener("abort", abort);
+      signal?.removeEventListener("abort", onAbort);
     };
     const done = (): void => {
-      end();
+      cleanUp();
       resolve();
     };
-    const abort = (): void => {
-      end();
+    const onAbort = (): void => {
+      cleanUp();
       reject(signal?.reason);
     };
     const timer = setTimeout(done, Math.min(MAX_RISE_WAIT_MS, timeoutMs));
     const unwatch = view.watch("feat/", () => void (isDone() && done()));
-    signal?.addEventListener("abort", abort, { once: true });
-    if (signal?.aborted === true) abort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
     else if (isDone()) done();
   });
 }

@@ -17,24 +17,24 @@ const MAX_LISTED = 20;
 const MAX_COMPARED = 1_000;
 
 /** Throws `not_found` if nothing of this kind and name can be suspended. */
-export function mustExist(ports: Ports, kind: SuspensionKind, name: string): void {
+export function requireSuspendable(ports: Ports, kind: SuspensionKind, name: string): void {
   // A default provider also serves models that are not configured.
   if (kind === "model") return;
   if (kind === "key") {
-    keyMustExist(ports, name);
+    requireKey(ports, name);
     return;
   }
-  const names = configured(ports, kind);
+  const names = configuredNames(ports, kind);
   if (names.includes(name)) return;
   throw refusal(
     "not_found",
-    `There is no ${WORDS[kind]} named ${name} in the configuration${knownNamesText(name, names)}.`,
+    `There is no ${KIND_NOUNS[kind]} named ${name} in the configuration${knownNamesText(name, names)}.`,
   );
 }
 
-type Configured = Exclude<SuspensionKind, "model" | "key">;
+type ConfiguredKind = Exclude<SuspensionKind, "model" | "key">;
 
-const WORDS: Readonly<Record<Configured, string>> = {
+const KIND_NOUNS: Readonly<Record<ConfiguredKind, string>> = {
   provider: "provider",
   profile: "profile",
   issuer: "issuer",
@@ -42,14 +42,14 @@ const WORDS: Readonly<Record<Configured, string>> = {
   a2a: "A2A agent",
 };
 
-function configured({ backends, governed }: Ports, kind: Configured): readonly string[] {
+function configuredNames({ backends, governance }: Ports, kind: ConfiguredKind): readonly string[] {
   switch (kind) {
     case "provider":
       return namesOf(backends.list());
     case "profile":
-      return namesOf(governed.profiles());
+      return namesOf(governance.profiles());
     case "issuer":
-      return governed.issuers();
+      return governance.issuers();
     case "mcp":
       return namesOf(backends.servers());
     case "a2a":
@@ -60,8 +60,8 @@ function configured({ backends, governed }: Ports, kind: Configured): readonly s
 }
 
 /** Throws `invalid` for the field `profile` of a body if it names a profile that is not configured. */
-export function mustBeProfile({ governed }: Ports, name: string): void {
-  const names = namesOf(governed.profiles());
+export function requireProfile({ governance }: Ports, name: string): void {
+  const names = namesOf(governance.profiles());
   if (names.includes(name)) return;
   const message = `names no profile of the configuration${knownNamesText(name, names)}`;
   const faults = [{ field: "profile", message }];
@@ -70,7 +70,7 @@ export function mustBeProfile({ governed }: Ports, name: string): void {
 
 const namesOf = (rows: readonly { readonly name: string }[]): readonly string[] => rows.map(({ name }) => name);
 
-function keyMustExist({ cluster: { view } }: Ports, name: string): void {
+function requireKey({ cluster: { view } }: Ports, name: string): void {
   if (view.get(keyRowKey(name)) !== undefined) return;
   const near = closestName(name, similarKeys(view, name));
   throw refusal(

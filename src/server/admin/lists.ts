@@ -192,8 +192,8 @@ export function watchList<Row>(source: ListSource<Row>): WatchedList<Row> {
   async function takeShared(index: number): Promise<RowsAt<Row>> {
     const known = shared?.index === index ? shared.taken : undefined;
     // There must be no `await` before `shared` is set, so that other readers woken by the same change find it.
-    const held = known instanceof WeakRef ? known.deref() : known;
-    if (held !== undefined) return await held;
+    const cached = known instanceof WeakRef ? known.deref() : known;
+    if (cached !== undefined) return await cached;
     const taking = { index, taken: Promise.resolve(source.take()) as Promise<RowsAt<Row>> | WeakRef<RowsAt<Row>> };
     shared = taking;
     try {

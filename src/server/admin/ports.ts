@@ -36,7 +36,7 @@ export interface Ports {
   readonly secrets: Secrets;
   readonly facts: NodeFacts;
   readonly backends: Backends;
-  readonly governed: Governed;
+  readonly governance: GovernanceLists;
   readonly rehearsals: Rehearsals;
   readonly guardrails: Guardrails;
   /** Rows of the lists that the admin plane shows without changes. */
@@ -46,9 +46,9 @@ export interface Ports {
   readonly logins: readonly LoginIssuer[];
   readonly clock: Clock;
   /** Resolves once this process has the latest measurements of the node's worker processes, or after a short timeout. */
-  readonly caughtUp?: (() => Promise<void>) | undefined;
+  readonly catchUp?: (() => Promise<void>) | undefined;
   /** Returns the type of a secret in the text, such as `GITHUB_TOKEN`; `undefined` if none is found. */
-  readonly secretIn: (text: string) => Promise<string | undefined>;
+  readonly detectSecret: (text: string) => Promise<string | undefined>;
   /** Returns unpredictable bytes from `node:crypto`, except in tests. */
   readonly randomBytes: (length: number) => Uint8Array;
   readonly log: Log;
@@ -200,7 +200,7 @@ export interface Backends {
 }
 
 /** Callers and their budgets, from the running configuration and this node's state. */
-export interface Governed {
+export interface GovernanceLists {
   /** Returns the profiles in the order of the configuration; without their keys. */
   profiles(): readonly Omit<ProfileRecord, "keys">[];
   /** Returns the names of issuers whose tokens the data plane accepts. */
@@ -217,12 +217,12 @@ export interface Governed {
 /** Rehearsals of configuration changes on recent requests of all nodes. */
 export interface Rehearsals {
   /** Rehearses a change. Rejects with `busy` if too many rehearsals wait, or with the signal's reason. */
-  rehearse(asked: RehearsalAsked, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
+  rehearse(asked: RehearsalInput, signal: AbortSignal): Promise<SourceOutcome<RehearsalResult>>;
   /** Returns records of this node for the member that rehearses: a page of at most a mebibyte as JSON. */
-  page(from: number, since: number): Uint8Array;
+  recordPage(from: number, since: number): Uint8Array;
 }
 
-export interface RehearsalAsked {
+export interface RehearsalInput {
   readonly source: string;
   /** Document to rehearse; `undefined` for the one in force. */
   readonly document: string | undefined;

@@ -4,7 +4,14 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Operation, OperationId } from "../../admin-api/index.ts";
 import type { WriteOptions } from "../cluster/index.ts";
-import { type BodyReader, bodyNotTaken, decodeText, type HeldBody, parseJson, streamBody } from "./body-reader.ts";
+import {
+  type BodyReader,
+  type BufferedBody,
+  bodyNotAllowed,
+  decodeText,
+  parseJson,
+  streamBody,
+} from "./body-reader.ts";
 import type { Ports } from "./ports.ts";
 import { actorOf, type Principal } from "./principal.ts";
 import { refusal } from "./refusal.ts";
@@ -24,7 +31,7 @@ const LONG_WRITES: ReadonlySet<OperationId> = new Set([
 const IDEMPOTENCY_KEY = /^[!-.0-~]{1,128}$/;
 const REVISION = /^"?(\d{1,16})"?$/;
 
-interface ReceivedBody extends HeldBody {
+interface ReceivedBody extends BufferedBody {
   readonly value: unknown;
 }
 
@@ -42,28 +49,28 @@ export async function receiveBody(
     case "stream":
       return { bytes: Buffer.alloc(0), value: streamBody(request), release() {} };
     case "document": {
-      const held = await bodies.read(request, operation, signal);
-      return parseHeldBody(held, decodeText);
+      const buffered = await bodies.read(request, operation, signal);
+      return parseBufferedBody(buffered, decodeText);
     }
     case "json": {
-      const held = await bodies.read(request, operation, signal);
+      const buffered = await bodies.read(request, operation, signal);
       // A web page can send any text to an address that it can reach, but this type needs a CORS preflight.
-      if (held.bytes.length > 0 && contentType !== "application/json") {
-        held.release();
+      if (buffered.bytes.length > 0 && contentType !== "application/json") {
+        buffered.release();
         throw refusal("invalid", "The body must be sent as content-type application/json.");
       }
-      return parseHeldBody(held, parseJson);
+      return parseBufferedBody(buffered, parseJson);
     }
     default:
       return operation.body satisfies never;
   }
 }
 
-function parseHeldBody(held: HeldBody, parse: (bytes: Buffer) => unknown): ReceivedBody {
+function parseBufferedBody(buffered: BufferedBody, parse: (bytes: Buffer) => unknown): ReceivedBody {
   try {
-    return { ...held, value: parse(held.bytes) };
+    return { ...buffered, value: parse(buffered.bytes) };
   } catch (error) {
-    held.release();
+    buffered.release();
     throw error;
   }
 }
@@ -73,13 +80,13 @@ async function readEmptyBody(
   request: IncomingMessage,
   operation: Operation,
   signal: AbortSignal,
-): Promise<HeldBody> {
-  const held = await bodies.read(request, operation, signal);
-  if (held.bytes.length > 0 && held.bytes.toString("latin1").trim() !== "{}") {
-    held.release();
-    throw bodyNotTaken();
+): Promise<BufferedBody> {
+  const buffered = await bodies.read(request, operation, signal);
+  if (buffered.bytes.length > 0 && buffered.bytes.toString("latin1").trim() !== "{}") {
+    buffered.release();
+    throw bodyNotAllowed();
   }
-  return held;
+  return buffered;
 }
 
 interface WriteHeaders {

@@ -2,9 +2,9 @@
 
 import { LISTED_USAGE, type MeasuredTable } from "../../admin-api/index.ts";
 import { parseDuration } from "../../base/index.ts";
+import type { AdminPlane } from "./admin-plane.ts";
 import { gather } from "./gather-nodes.ts";
 import { filterByColumns, takeFirst } from "./lists.ts";
-import type { OpenPlane } from "./plane.ts";
 import { refusal } from "./refusal.ts";
 
 const BARRIER_LIMIT_MS = 10_000;
@@ -39,14 +39,14 @@ interface ListAnswer {
 }
 
 export async function readList(
-  { ports, lists }: Pick<OpenPlane, "ports" | "lists">,
+  { ports, lists }: Pick<AdminPlane, "ports" | "lists">,
   table: string,
   query: object,
   { expiresAt = Number.POSITIVE_INFINITY, signal }: Reader,
 ): Promise<ListAnswer> {
   const { index, wait, consistent, nodes, limit = LIMITS.get(table), after, ...columns } = query as ListQuery;
-  if (wait !== undefined && index === undefined) throw needs("wait", "index");
-  if (after !== undefined && limit === undefined) throw needs("after", "limit");
+  if (wait !== undefined && index === undefined) throw missingParameter("wait", "index");
+  if (after !== undefined && limit === undefined) throw missingParameter("after", "limit");
   if (consistent === true) await ports.cluster.readBarrier({ timeoutMs: BARRIER_LIMIT_MS, signal });
   const list = lists.get(table);
   if (list === undefined) throw new Error(`no list for the table ${table}`);
@@ -63,7 +63,7 @@ export async function readList(
 }
 
 /** Returns the refusal of a query parameter that requires another one. */
-const needs = (parameter: string, missing: string): Error =>
+const missingParameter = (parameter: string, missing: string): Error =>
   refusal("invalid", `The query parameter \`${parameter}\` needs \`${missing}\`.`, {
     in: "query",
     faults: [{ field: missing, message: "is missing" }],

@@ -9,7 +9,7 @@ export function refusal(code: RefusalCode, message: string, details?: unknown, c
 }
 
 /** Refusal codes by the state machine's code for a refused command. All other codes become `conflict`. */
-const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
+const COMMAND_REFUSALS: Readonly<Record<string, RefusalCode>> = {
   invalid: "invalid",
   not_found: "not_found",
   stale: "stale",
@@ -23,7 +23,7 @@ const OF_COMMAND: Readonly<Record<string, RefusalCode>> = {
 
 /** Returns the refusal for a command that the state machine refused. Its own code is in `details.reason` if it differs. */
 export function refusedCommand({ code, message }: { readonly code: string; readonly message: string }): GatewayError {
-  const own = Object.hasOwn(OF_COMMAND, code) ? OF_COMMAND[code] : undefined;
+  const own = Object.hasOwn(COMMAND_REFUSALS, code) ? COMMAND_REFUSALS[code] : undefined;
   return refusal(own ?? "conflict", sentence(message), own === code ? undefined : { reason: code });
 }
 
@@ -33,7 +33,7 @@ function sentence(words: string): string {
 }
 
 /** Converts an error of the cluster. `removed` becomes `no_leader`, because a removed node has no leader either. */
-function ofCluster(error: unknown): GatewayError | undefined {
+function clusterRefusal(error: unknown): GatewayError | undefined {
   if (!(error instanceof ClusterError)) return undefined;
   const { code, details } = error;
   const message = sentence(error.message);
@@ -52,7 +52,7 @@ interface ErrorAnswer {
 }
 
 export function errorAnswer(error: unknown): ErrorAnswer {
-  const refused = ofCluster(error) ?? asRefusal(error);
+  const refused = clusterRefusal(error) ?? asRefusal(error);
   const { code, status, message, details } = refused;
   const statedOutcome = (details as { readonly outcome?: unknown } | null | undefined)?.outcome;
   return {

@@ -12,18 +12,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { BASE_PATH, OPERATIONS, type Operation, type OperationId, PROBE_PATHS } from "../../admin-api/index.ts";
 import type { JsonSchema } from "../../base/index.ts";
 import { permittedTables } from "./access/permitted-tables.ts";
+import type { AdminPlane } from "./admin-plane.ts";
 import { listPayload, type Payload, valuePayload } from "./answer-payload.ts";
 import { type AuthenticatedRequest, authorize, isPermitted, recordChange, resourceOf } from "./authorize.ts";
-import type { Call, HandlerPorts, ListId, Reply } from "./handler-types.ts";
+import type { HandlerCall, HandlerPorts, HandlerReply, ListId } from "./handler-types.ts";
 import { HANDLERS } from "./handlers.ts";
 import type { Authenticator } from "./listeners/authenticator.ts";
 import { signalOf } from "./listeners/http-server.ts";
-import type { OpenPlane } from "./plane.ts";
 import { NOBODY } from "./principal.ts";
 import { readWriteHeaders, receiveBody } from "./read-admin-request.ts";
 import { readList } from "./read-list.ts";
 import { refusal } from "./refusal.ts";
-import { check, fromTexts, queryTexts } from "./validate-input.ts";
+import { fromTexts, queryTexts, validateInput } from "./validate-input.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -36,22 +36,22 @@ for (const [id, operation] of Object.entries(OPERATIONS) as [OperationId, Operat
 }
 
 /** Result of `admitCaller`. */
-interface Admitted {
+interface AdmittedRequest {
   readonly params: object;
   readonly query: object;
   /** `undefined` for an operation that is open to all. */
-  readonly asked: AuthenticatedRequest | undefined;
+  readonly authenticated: AuthenticatedRequest | undefined;
   /** Bytes of the body, for the digest of a write. */
   bytes: Buffer;
 }
 
-const admittedOf = (request: FastifyRequest): Admitted => request.getDecorator<Admitted>("admitted");
+const admittedOf = (request: FastifyRequest): AdmittedRequest => request.getDecorator<AdmittedRequest>("admitted");
 
-export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authenticator: Authenticator): void {
+export function registerRoutes(app: FastifyInstance, plane: AdminPlane, authenticator: Authenticator): void {
   app.decorateRequest("admitted", null);
   app.setValidatorCompiler<JsonSchema>(({ schema }) => (value: unknown) => {
     try {
-      return { value: check({ json: schema }, value, "body") };
+      return { value: validateInput({ json: schema }, value, "body") };
     } catch (error) {
       return { error: error as Error };
     }
@@ -68,7 +68,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
     const allowed = operations.map(([, { method }]) => method);
     // The request is refused in a hook, since fastify checks the body of a method such as QUERY before the handler.
     const refuse = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
-      pathTexts(path, request);
+      pathParameters(path, request);
       reply.header("allow", allowed.join(", "));
       throw refusal("method_not_allowed", `This path takes ${allowed.join(" and ")}.`);
     };
@@ -80,7 +80,7 @@ export function registerRoutes(app: FastifyInstance, plane: OpenPlane, authentic
 const noSuchPath = () => refusal("not_found", "There is no such path in the admin API.");
 
 /** Registers the health probes. They need no authentication, and no `Host`, which load balancers and supervisors often omit. */
-function registerProbes(app: FastifyInstance, { ports }: OpenPlane): void {
+function registerProbes(app: FastifyInstance, { ports }: AdminPlane): void {
   const method = ["GET", "HEAD"];
   const send = (reply: FastifyReply, status: number, value: object): FastifyReply =>
     reply
@@ -111,9 +111,10 @@ const PARAMS = /\{(\w+)\}(?::\{(\w+)\})?/g;
  * Converts a path of the table to the router's syntax. Two parameters in one segment become one, because the router does not
  * recognize a separator that the client has encoded.
  */
-const routerPath = (path: string): string => path.replace(PARAMS, (_, first, second) => `:${nameOf(first, second)}`);
+const routerPath = (path: string): string =>
+  path.replace(PARAMS, (_, first, second) => `:${parameterName(first, second)}`);
 
-const nameOf = (first: string, second: string | undefined): string =>
+const parameterName = (first: string, second: string | undefined): string =>
   second === undefined ? first : `${first}_${second}`;
 
 /**
@@ -121,7 +122,7 @@ const nameOf = (first: string, second: string | undefined): string =>
  * table. The router would also accept encoded segments and an address before the path, by which a client could evade a proxy's
  * rule for the path.
  */
-function pathTexts(path: string, { url, params }: FastifyRequest): Readonly<Record<string, string>> {
+function pathParameters(path: string, { url, params }: FastifyRequest): Readonly<Record<string, string>> {
   const written = (url.split("?", 1)[0] ?? "").split("/");
   const isOther = (BASE_PATH + path)
     .split("/")
@@ -129,9 +130,9 @@ function pathTexts(path: string, { url, params }: FastifyRequest): Readonly<Reco
   if (isOther) throw noSuchPath();
   const texts: Record<string, string> = {};
   for (const [, first = "", second] of path.matchAll(PARAMS)) {
-    const text = (params as Readonly<Record<string, string>>)[nameOf(first, second)] ?? "";
+    const text = (params as Readonly<Record<string, string>>)[parameterName(first, second)] ?? "";
     // `model:a:b` is the model `a:b`.
-    const [own = "", rest = ""] = second === undefined ? [text, text] : splitOnce(text);
+    const [own = "", rest = ""] = second === undefined ? [text, text] : splitAtColon(text);
     if (own === "" || rest === "") throw noSuchPath();
     texts[first] = own;
     if (second !== undefined) texts[second] = rest;
@@ -139,13 +140,13 @@ function pathTexts(path: string, { url, params }: FastifyRequest): Readonly<Reco
   return texts;
 }
 
-function splitOnce(text: string): readonly string[] {
+function splitAtColon(text: string): readonly string[] {
   const at = text.indexOf(":");
   return at < 0 ? [] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function routeOf(
-  plane: OpenPlane,
+  plane: AdminPlane,
   authenticator: Authenticator,
   id: OperationId,
   operation: Operation,
@@ -153,36 +154,36 @@ function routeOf(
   return {
     method: operation.method,
     ...(operation.body.kind === "json" && { schema: { body: operation.body.schema.json } }),
-    onRequest: (request, reply) => tracked(plane, admitCaller(plane, authenticator, id, operation, request, reply)),
+    onRequest: (request, reply) => track(plane, admitCaller(plane, authenticator, id, operation, request, reply)),
     preValidation: (request) => readBody(plane, operation, request),
-    handler: (request, reply) => tracked(plane, answer(plane, id, operation, request, reply)),
+    handler: (request, reply) => track(plane, answer(plane, id, operation, request, reply)),
   };
 }
 
 /** Counts `work` as in progress until it settles, even if the caller has left: its outcome may not be recorded yet. */
-function tracked<T>({ underWay }: OpenPlane, work: Promise<T>): Promise<T> {
+function track<T>({ inProgress }: AdminPlane, work: Promise<T>): Promise<T> {
   const settled = work.then(
-    () => void underWay.delete(settled),
-    () => void underWay.delete(settled),
+    () => void inProgress.delete(settled),
+    () => void inProgress.delete(settled),
   );
-  underWay.add(settled);
+  inProgress.add(settled);
   return work;
 }
 
 async function admitCaller(
-  { access, ports }: OpenPlane,
+  { access, ports }: AdminPlane,
   authenticator: Authenticator,
   id: OperationId,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const texts = pathTexts(operation.path, request);
+  const texts = pathParameters(operation.path, request);
   // The caller is authenticated first, so that an unknown caller gets the same answer for every path of an operation.
   const principal =
     operation.isOpen === true ? undefined : await authenticator.identify(request, reply, signalOf(request));
-  const params = check(operation.params, fromTexts(operation.params, texts), "path");
-  const asked = principal && {
+  const params = validateInput(operation.params, fromTexts(operation.params, texts), "path");
+  const authenticated = principal && {
     id,
     operation,
     principal,
@@ -190,13 +191,13 @@ async function admitCaller(
     listener: authenticator.name,
     requestId: request.id,
   };
-  if (asked !== undefined) await authorize(access, ports.audit, asked);
+  if (authenticated !== undefined) await authorize(access, ports.audit, authenticated);
   const { text = "" } = request.query as { readonly text?: string };
-  const query = check(operation.query, fromTexts(operation.query, queryTexts(text)), "query");
-  request.setDecorator<Admitted>("admitted", { params, query, asked, bytes: Buffer.alloc(0) });
+  const query = validateInput(operation.query, fromTexts(operation.query, queryTexts(text)), "query");
+  request.setDecorator<AdmittedRequest>("admitted", { params, query, authenticated, bytes: Buffer.alloc(0) });
 }
 
-async function readBody({ bodies }: OpenPlane, operation: Operation, request: FastifyRequest): Promise<void> {
+async function readBody({ bodies }: AdminPlane, operation: Operation, request: FastifyRequest): Promise<void> {
   const signal = signalOf(request);
   const { value, bytes, release } = await receiveBody(bodies, request.raw, operation, signal);
   if (signal.aborted) release();
@@ -206,18 +207,18 @@ async function readBody({ bodies }: OpenPlane, operation: Operation, request: Fa
 }
 
 async function answer(
-  plane: OpenPlane,
+  plane: AdminPlane,
   id: OperationId,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { query, asked } = admittedOf(request);
+  const { query, authenticated } = admittedOf(request);
   const send = (payload: Payload): FastifyReply => sendPayload(plane, request, reply, payload);
   if (operation.answer.kind === "list") {
-    await plane.ports.caughtUp?.();
+    await plane.ports.catchUp?.();
     const { index, rows, others } = await readList(plane, operation.answer.table, query, {
-      expiresAt: asked?.principal.expiresAt,
+      expiresAt: authenticated?.principal.expiresAt,
       signal: signalOf(request),
     });
     reply.type(JSON_TYPE).header("etag", `"${index}"`);
@@ -241,14 +242,14 @@ async function answer(
 
 /** Runs the handler. Changes are recorded with their outcome, as are the reads for which the operations table says so. */
 async function perform(
-  { ports, access }: OpenPlane,
+  { ports, access }: AdminPlane,
   id: OperationId,
   operation: Operation,
   request: FastifyRequest,
-): Promise<Reply<OperationId>> {
-  const { params, query, asked, bytes } = admittedOf(request);
+): Promise<HandlerReply<OperationId>> {
+  const { params, query, authenticated, bytes } = admittedOf(request);
   const signal = signalOf(request);
-  const principal = asked?.principal ?? NOBODY;
+  const principal = authenticated?.principal ?? NOBODY;
   const call = {
     ...readWriteHeaders(ports, request.raw, { id, operation }, principal, bytes, signal),
     principal,
@@ -257,27 +258,34 @@ async function perform(
     body: request.body,
     // The tables are computed on demand, since that takes a policy decision per table and few operations need them.
     get tables() {
-      return asked === undefined ? [] : permittedTables(access, principal);
+      return authenticated === undefined ? [] : permittedTables(access, principal);
     },
-    may: (action: OperationId) => asked !== undefined && isPermitted(access, asked, action),
+    may: (action: OperationId) => authenticated !== undefined && isPermitted(access, authenticated, action),
     signal,
   };
-  const change = (): Promise<Reply<OperationId>> => handle(ports, id as Exclude<OperationId, ListId>, call);
+  const change = (): Promise<HandlerReply<OperationId>> => handle(ports, id as Exclude<OperationId, ListId>, call);
   const isRead = operation.group === "read";
-  if (asked === undefined || isRead) await ports.caughtUp?.();
-  if (asked === undefined || (isRead && operation.isRecorded !== true)) return await change();
+  if (authenticated === undefined || isRead) await ports.catchUp?.();
+  if (authenticated === undefined || (isRead && operation.isRecorded !== true)) return await change();
   const isDryRun = isRead || ("dry_run" in query && query.dry_run === true);
-  return await recordChange(ports.audit, { ...asked, isDryRun }, change);
+  return await recordChange(ports.audit, { ...authenticated, isDryRun }, change);
 }
 
 /** Calls the handler of an operation. The type assertions are safe, because the operation's schemas have validated `call`. */
-function handle(ports: HandlerPorts, id: Exclude<OperationId, ListId>, call: object): Promise<Reply<OperationId>> {
-  const handler = HANDLERS[id] as (call: Call<OperationId>, ports: HandlerPorts) => Promise<Reply<OperationId>>;
-  return Promise.resolve(handler(call as Call<OperationId>, ports));
+function handle(
+  ports: HandlerPorts,
+  id: Exclude<OperationId, ListId>,
+  call: object,
+): Promise<HandlerReply<OperationId>> {
+  const handler = HANDLERS[id] as (
+    call: HandlerCall<OperationId>,
+    ports: HandlerPorts,
+  ) => Promise<HandlerReply<OperationId>>;
+  return Promise.resolve(handler(call as HandlerCall<OperationId>, ports));
 }
 
 function sendPayload(
-  { onFault }: OpenPlane,
+  { onInternalError }: AdminPlane,
   request: FastifyRequest,
   reply: FastifyReply,
   payload: Payload,
@@ -285,16 +293,16 @@ function sendPayload(
   if (typeof payload === "string") return reply.send(Buffer.from(payload));
   return reply.send(
     Readable.from(
-      reported(payload, (error) => onFault(request, error)),
+      reportFailures(payload, (error) => onInternalError(request, error)),
       { objectMode: false },
     ),
   );
 }
 
 /** Reports a failure after the first part was sent: the answer then breaks off, which alone shows that it is incomplete. */
-async function* reported<T>(
+async function* reportFailures<T>(
   parts: AsyncIterable<T> | Iterable<T>,
-  onFault: (error: unknown) => void,
+  onInternalError: (error: unknown) => void,
 ): AsyncGenerator<T> {
   let isBegun = false;
   try {
@@ -303,7 +311,7 @@ async function* reported<T>(
       isBegun = true;
     }
   } catch (error) {
-    if (isBegun) onFault(error);
+    if (isBegun) onInternalError(error);
     throw error;
   }
 }

@@ -5,11 +5,11 @@ import { refusal } from "./refusal.ts";
 
 /** Checks that a reason contains no secret. Otherwise rejects with `invalid`, without repeating the secret. */
 export async function refuseSecret(
-  { secretIn }: Pick<Ports, "secretIn">,
+  { detectSecret }: Pick<Ports, "detectSecret">,
   reason: string,
   readers: "callers" | "operators",
 ): Promise<void> {
-  const type = await secretIn(reason);
+  const type = await detectSecret(reason);
   if (type === undefined) return;
   throw refusal(
     "invalid",

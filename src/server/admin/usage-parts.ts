@@ -16,7 +16,7 @@ import {
 import type { StoredPart } from "./lists.ts";
 
 /** Returns the parts, newest first: hours, then days. Values stay packed. `rows` are keys and values in the order of the keys. */
-export function usedParts(rows: readonly (readonly [key: string, value: string])[]): readonly StoredPart[] {
+export function usageParts(rows: readonly (readonly [key: string, value: string])[]): readonly StoredPart[] {
   const parts: { readonly label: string; readonly texts: string[] }[] = [];
   let last = "";
   for (const [key, value] of rows) {
@@ -43,7 +43,7 @@ const hourText = (hour: number): string =>
   `${dayText(Math.floor(hour / HOURS_A_DAY))}T${String(hour % HOURS_A_DAY).padStart(2, "0")}:00:00Z`;
 
 /** Returns the names of a part, indexed by number. */
-export function namesOf([first]: readonly string[]): readonly string[] {
+export function partNames([first]: readonly string[]): readonly string[] {
   const own = first?.startsWith(NAMES) === true ? readUsedNames(first.slice(NAMES.length)).names : [];
   return [...FIXED_NAMES, ...own];
 }
@@ -80,7 +80,7 @@ function fieldOf(name: (typeof COUNTS)[number]): number {
 }
 
 /** Returns the value that the list shows for a number in a packed row. */
-export function cellOf(field: number, value: number, names: readonly string[]): string | number | null {
+export function cellValue(field: number, value: number, names: readonly string[]): string | number | null {
   if (field >= NAMED_FIELDS) return value;
   if (field === FIELD.hop) return HOPS[value] ?? "llm";
   if (field === FIELD.provider) return names[value] ?? "";

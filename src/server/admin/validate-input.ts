@@ -24,23 +24,23 @@ interface Fault {
 /** Maximum number of reported faults; a body of 1 MiB can have tens of thousands. */
 const MAX_FAULTS = 20;
 /** Maximum length shown of an unknown field's name. */
-const MAX_SHOWN = 64;
+const MAX_SHOWN_LENGTH = 64;
 
 let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
 /** Validates a value and returns it. Throws `invalid` with all faults in its details. */
-export function check<S extends Schema<unknown>>(
+export function validateInput<S extends Schema<unknown>>(
   schema: S,
   value: unknown,
   where: "body" | "query" | "path",
 ): TypeOf<S> {
   const known = faultsOf(schema, value);
-  const faults = known.length > 0 ? known : brokenTexts(value, "").slice(0, MAX_FAULTS);
+  const faults = known.length > 0 ? known : malformedTexts(value, "").slice(0, MAX_FAULTS);
   if (faults.length === 0) return value as TypeOf<S>;
   const [first, ...more] = faults;
   const rest = more.length === 0 ? "" : ` (and ${more.length} more)`;
-  const at = first?.field ? `${NAMES[where]} ${shown(first.field)}` : `The ${where}`;
+  const at = first?.field ? `${NAMES[where]} ${quoteName(first.field)}` : `The ${where}`;
   throw refusal("invalid", `${at} ${first?.message ?? ""}${rest}.`, { in: where, faults });
 }
 
@@ -50,7 +50,7 @@ const NAMES = { body: "The field", query: "The query parameter", path: "The path
 export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Fault[] {
   let validate = compiled.get(schema.json);
   if (validate === undefined) {
-    ajv ??= validator();
+    ajv ??= createValidator();
     validate = ajv.compile(schema.json);
     compiled.set(schema.json, validate);
   }
@@ -61,17 +61,17 @@ export function faultsOf(schema: Schema<unknown>, value: unknown): readonly Faul
   );
   const isUnknown = (it: ErrorObject): boolean => it.keyword === "additionalProperties";
   const faults = [...errors.filter(isUnknown), ...errors.filter((it) => !isUnknown(it))].slice(0, MAX_FAULTS);
-  return faults.map(fault);
+  return faults.map(toFault);
 }
 
 /** Finds texts with a lone surrogate, which cannot be encoded as UTF-8. */
-function brokenTexts(value: unknown, at: string): readonly Fault[] {
+function malformedTexts(value: unknown, at: string): readonly Fault[] {
   if (typeof value === "string") {
-    return value.isWellFormed() ? [] : [{ field: shown(at, ""), message: "is not well-formed Unicode" }];
+    return value.isWellFormed() ? [] : [{ field: quoteName(at, ""), message: "is not well-formed Unicode" }];
   }
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, item]) =>
-    brokenTexts(item, Array.isArray(value) ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`),
+    malformedTexts(item, Array.isArray(value) ? `${at}[${name}]` : at === "" ? name : `${at}.${name}`),
   );
 }
 
@@ -93,9 +93,9 @@ export function queryTexts(query: string): Readonly<Record<string, string>> {
   for (const [name, text] of new URLSearchParams(query)) {
     if (texts.has(name)) {
       const message = "is given more than once";
-      throw refusal("invalid", `The query parameter ${shown(name)} ${message}.`, {
+      throw refusal("invalid", `The query parameter ${quoteName(name)} ${message}.`, {
         in: "query",
-        faults: [{ field: shown(name, ""), message }],
+        faults: [{ field: quoteName(name, ""), message }],
       });
     }
     texts.set(name, text);
@@ -103,9 +103,9 @@ export function queryTexts(query: string): Readonly<Record<string, string>> {
   return Object.fromEntries(texts);
 }
 
-function fault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fault {
+function toFault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fault {
   const at = fieldOf(instancePath);
-  const of = (name: unknown): string => shown(at === "" ? String(name) : `${at}.${name}`, "");
+  const of = (name: unknown): string => quoteName(at === "" ? String(name) : `${at}.${name}`, "");
   switch (keyword) {
     case "additionalProperties": {
       const name = String(params["additionalProperty"]);
@@ -120,7 +120,7 @@ function fault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fa
     case "propertyNames":
       return { field: of(params["propertyName"]), message: "has a name that is not allowed here" };
     default:
-      return { field: shown(at, ""), message: expectation(keyword, params) };
+      return { field: quoteName(at, ""), message: expectation(keyword, params) };
   }
 }
 
@@ -166,12 +166,12 @@ function fieldOf(pointer: string): string {
   return field;
 }
 
-export function shown(name: string, quote: "`" | "" = "`"): string {
-  const text = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name;
+export function quoteName(name: string, quote: "`" | "" = "`"): string {
+  const text = name.length > MAX_SHOWN_LENGTH ? `${name.slice(0, MAX_SHOWN_LENGTH)}…` : name;
   return quote + text.replace(/[\p{Cc}\p{Cf}]/gu, "?") + quote;
 }
 
-function validator(): Ajv2020 {
+function createValidator(): Ajv2020 {
   const isDuration = (text: string): boolean => (parseDuration(text) ?? -1) >= 0;
   const made = new Ajv2020({
     strict: true,

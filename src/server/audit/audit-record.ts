@@ -23,13 +23,13 @@ export const NO_HASH = Buffer.alloc(32).toString("base64url");
  * Length of `hash`, `sig` and the longest `proof` as members with their commas, so that an event is shortened in the same way
  * whatever its proof.
  */
-const SEALED_LENGTH =
+const SIGNATURE_MEMBERS_LENGTH =
   `"hash":"${"h".repeat(43)}",`.length +
   `"sig":"${"s".repeat(86)}",`.length +
   `"proof":"${"p".repeat(MAX_PROOF_LENGTH)}",`.length;
 
 /** Position of a record in its chain. */
-export interface Place {
+export interface ChainPosition {
   readonly node: string;
   readonly kid: string;
   readonly seq: number;
@@ -46,7 +46,7 @@ export interface CanonicalParts {
 }
 
 /** Returns the canonical form in parts. `event`: canonical text of an object with `controls`, `data` and `event`. */
-export function canonicalParts(event: string, { node, kid, seq, prev, ts }: Place): CanonicalParts {
+export function canonicalParts(event: string, { node, kid, seq, prev, ts }: ChainPosition): CanonicalParts {
   return {
     beforeHash: `{"audit":1,${event.slice(1, -1)},`,
     betweenHashAndProof: `"kid":"${kid}","node":${canonical(node)},"prev":"${prev}",`,
@@ -65,7 +65,7 @@ export function hashOfCanonical(text: string): Buffer {
 }
 
 /** Returns a record as a line without the newline. `proof`: set if the record shares its signature. */
-export function sealedLine(parts: CanonicalParts, digest: string, sig: string, proof?: string): string {
+export function signedLine(parts: CanonicalParts, digest: string, sig: string, proof?: string): string {
   const { beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig } = parts;
   const member = proof === undefined ? "" : `"proof":"${proof}",`;
   return `${beforeHash}"hash":"${digest}",${betweenHashAndProof}${member}${betweenProofAndSig}"sig":"${sig}",${afterSig}`;
@@ -73,7 +73,7 @@ export function sealedLine(parts: CanonicalParts, digest: string, sig: string, p
 
 /** Returns the length of the line with its newline. */
 export function lineBytes({ beforeHash, betweenHashAndProof, betweenProofAndSig, afterSig }: CanonicalParts): number {
-  const ascii = betweenProofAndSig.length + afterSig.length + SEALED_LENGTH + "\n".length;
+  const ascii = betweenProofAndSig.length + afterSig.length + SIGNATURE_MEMBERS_LENGTH + "\n".length;
   return Buffer.byteLength(beforeHash) + Buffer.byteLength(betweenHashAndProof) + ascii;
 }
 

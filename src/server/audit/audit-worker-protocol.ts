@@ -21,7 +21,7 @@ export interface RecordLines {
   readonly text: string;
   readonly count: number;
   /** Indices of the records that are not about a single request. */
-  readonly changes: readonly number[];
+  readonly changeIndices: readonly number[];
 }
 
 export type ToWorker =
@@ -34,10 +34,10 @@ export type ToWorker =
   /** Port that accepts `FedRecords` of another thread. */
   | { readonly kind: "feed"; readonly port: MessagePort }
   /**
-   * Writes `chain.pause` and empties the queue. Records that the output has not taken after `limitMs` stay in the
+   * Writes `chain.pause` and empties the queue. Records that the output has not taken after `timeoutMs` stay in the
    * journal.
    */
-  | { readonly kind: "close"; readonly now: number; readonly limitMs: number };
+  | { readonly kind: "close"; readonly now: number; readonly timeoutMs: number };
 
 export type FromWorker =
   | {
@@ -59,9 +59,9 @@ export type FromWorker =
       readonly events: number;
       readonly units: number;
       /** Error code if the output's reader has gone. */
-      readonly gone: string | undefined;
+      readonly goneCode: string | undefined;
     }
   | { readonly kind: "blocked"; readonly code: string }
-  | { readonly kind: "closed"; readonly left: number }
+  | { readonly kind: "closed"; readonly remaining: number }
   /** Failure that ended the trail: nothing is recorded after it. */
   | { readonly kind: "fault"; readonly code: AuditErrorCode; readonly message: string };

@@ -12,7 +12,7 @@ import { MAX_GROUP } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import { openChain } from "./open-chain.ts";
 import { openOutput } from "./output.ts";
-import { isChange } from "./recent.ts";
+import { isChange } from "./recent-records.ts";
 import type { AuditHead } from "./types.ts";
 
 /**
@@ -25,14 +25,14 @@ const BATCH_RECORDS = 512;
 const FIRST_RETRY_MS = 2;
 const MAX_RETRY_MS = 100;
 
-export interface Writer {
+export interface AuditWriter {
   /** Appends events. `isCounted`: true for events of the main thread, which are reported back as journaled. */
   append(texts: readonly string[], times: readonly number[], isCounted: boolean): void;
   /**
    * Closes the writer. Resolves with the number of records that the output has not taken; they are in the journal, if
    * there is one.
    */
-  close(at: number, limitMs: number): Promise<number>;
+  close(at: number, timeoutMs: number): Promise<number>;
 }
 
 interface WaitingRecord extends JournalRecord {
@@ -48,7 +48,7 @@ export async function openWriter(
   options: StartOptions,
   post: (message: FromWorker) => void,
   onFailure: (error: unknown) => void,
-): Promise<Writer> {
+): Promise<AuditWriter> {
   const opened = await openChain(options);
   const { chain, journal, lock, recent, succeeds, warnings } = opened;
   const output = openOutput(options.fd);
@@ -64,7 +64,7 @@ export async function openWriter(
   let onDrained: (() => void) | undefined;
 
   // An earlier process may have died in the middle of a line.
-  if (outbox.length > 1) output.breakLine();
+  if (outbox.length > 1) output.startNewLine();
 
   /** Runs an action. Any error ends the trail, since later records could not be linked to what is on disk. */
   function runOrFail(action: () => void): void {
@@ -84,7 +84,7 @@ export async function openWriter(
     const group = inbox.splice(0, MAX_GROUP);
     if (group.length === 0) return;
     const startedAt = performance.now();
-    const records = chain.group(group).map((record, at) => toWaiting(record, chain.kid, group[at]?.text.length));
+    const records = chain.appendGroup(group).map((record, at) => toWaiting(record, chain.kid, group[at]?.text.length));
     journal?.append(records);
     outbox.push(...records);
     journaledEvents += group.filter(({ isCounted }) => isCounted).length;
@@ -123,14 +123,14 @@ export async function openWriter(
     retryMs = Math.min(2 * retryMs, MAX_RETRY_MS);
   }
 
-  function reportEmitted(records: readonly WaitingRecord[], gone: string | undefined): void {
+  function reportEmitted(records: readonly WaitingRecord[], goneCode: string | undefined): void {
     const last = records.at(-1);
     if (last === undefined) return;
     const head: AuditHead = { kid: last.kid, seq: last.seq, hash: last.hash };
     if (last.kid === chain.kid) journal?.acknowledge(last.seq);
     const own = records.filter(({ units }) => units !== undefined);
     const units = own.reduce((sum, each) => sum + (each.units ?? 0), 0);
-    post({ kind: "emitted", records: linesOf(records), head, events: own.length, units, gone });
+    post({ kind: "emitted", records: linesOf(records), head, events: own.length, units, goneCode });
   }
 
   post({ kind: "started", kid: chain.kid, succeeds, recent: linesOf(recent), warnings });
@@ -142,10 +142,10 @@ export async function openWriter(
       for (const [index, text] of texts.entries()) inbox.push({ text, at: times[index] ?? 0, isCounted });
       scheduleFlush();
     },
-    async close(at, limitMs) {
+    async close(at, timeoutMs) {
       runOrFail(() => {
         while (inbox.length > 0) flush();
-        const pause = chain.next({ event: "chain.pause", data: { pid: options.process.pid } }, at);
+        const pause = chain.appendEvent({ event: "chain.pause", data: { pid: options.process.pid } }, at);
         journal?.append([pause]);
         outbox.push(toWaiting(pause, chain.kid, undefined));
         if (retryTimer === undefined) writeOutbox();
@@ -154,7 +154,7 @@ export async function openWriter(
         let limit: NodeJS.Timeout | undefined;
         await new Promise<void>((resolve) => {
           onDrained = resolve;
-          limit = setTimeout(resolve, limitMs);
+          limit = setTimeout(resolve, timeoutMs);
         });
         clearTimeout(limit);
       }
@@ -177,8 +177,8 @@ function toWaiting({ seq, hash, line }: JournalRecord, kid: string, units: numbe
 
 /** Joins lines into one text for the transfer to the main thread, where each line would otherwise be a separate object. */
 function linesOf(records: readonly JournalRecord[]): RecordLines {
-  const changes = records.flatMap(({ line }, position) => (isChange(line) ? [position] : []));
-  return { text: records.map(({ line }) => line).join("\n"), count: records.length, changes };
+  const changeIndices = records.flatMap(({ line }, position) => (isChange(line) ? [position] : []));
+  return { text: records.map(({ line }) => line).join("\n"), count: records.length, changeIndices };
 }
 
 function kidOf(line: string): string {

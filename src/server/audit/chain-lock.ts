@@ -11,11 +11,11 @@ import { AuditError, systemCode, unwritable } from "./audit-error.ts";
 
 const LOCK_DIRECTORY = "audit-lock";
 
-export interface Lock {
+export interface ChainLock {
   release(): Promise<void>;
 }
 
-export async function acquireLock(dir: string): Promise<Lock> {
+export async function acquireLock(dir: string): Promise<ChainLock> {
   const path = join(dir, LOCK_DIRECTORY);
   try {
     return await open(path);
@@ -37,7 +37,7 @@ export async function acquireLock(dir: string): Promise<Lock> {
   }
 }
 
-async function open(path: string): Promise<Lock> {
+async function open(path: string): Promise<ChainLock> {
   const database = new ClassicLevel(path, { writeBufferSize: 64 * 1024, cacheSize: 0, maxOpenFiles: 16 });
   await database.open();
   return { release: () => database.close() };

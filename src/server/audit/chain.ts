@@ -4,9 +4,9 @@
  */
 
 import { sign } from "node:crypto";
-import { type CanonicalParts, hashOf, NO_HASH, sealedLine } from "./audit-record.ts";
+import { type CanonicalParts, hashOf, NO_HASH, signedLine } from "./audit-record.ts";
 import { eventText, fitEvent } from "./fit-event.ts";
-import { growTree } from "./group-proof.ts";
+import { buildTree } from "./group-proof.ts";
 import type { JournalRecord } from "./journal-format.ts";
 import type { ChainKey } from "./key-file.ts";
 import type { AuditEvent, AuditHead } from "./types.ts";
@@ -16,11 +16,11 @@ export interface Chain {
   /** Head after the last record. */
   readonly head: AuditHead | undefined;
   /** Appends an event of the chain itself. `at`: milliseconds since the epoch. */
-  next(event: AuditEvent, at: number): JournalRecord;
+  appendEvent(event: AuditEvent, at: number): JournalRecord;
   /** Appends a text that `eventText` returned. */
-  nextOf(text: string, at: number): JournalRecord;
+  appendText(text: string, at: number): JournalRecord;
   /** Appends up to `MAX_GROUP` records that share one signature; a single record has its own. */
-  group(events: readonly ChainEvent[]): readonly JournalRecord[];
+  appendGroup(events: readonly ChainEvent[]): readonly JournalRecord[];
 }
 
 interface ChainEvent {
@@ -30,7 +30,7 @@ interface ChainEvent {
   readonly at: number;
 }
 
-interface Unsigned {
+interface UnsignedRecord {
   readonly seq: number;
   readonly parts: CanonicalParts;
   readonly digest: Buffer;
@@ -51,7 +51,7 @@ export function createChain(
   let ts = timeOf(time);
 
   /** Creates the next record, and computes its hash. */
-  function take({ text, at }: ChainEvent): Unsigned {
+  function createNext({ text, at }: ChainEvent): UnsignedRecord {
     if (at !== time) {
       time = at;
       ts = timeOf(at);
@@ -63,25 +63,25 @@ export function createChain(
     return { seq, parts, digest, hash: prev };
   }
 
-  function signed({ seq: of, parts, hash }: Unsigned, sig: string, proof?: string): JournalRecord {
-    return { seq: of, hash, line: sealedLine(parts, hash, sig, proof) };
+  function withSignature({ seq: of, parts, hash }: UnsignedRecord, sig: string, proof?: string): JournalRecord {
+    return { seq: of, hash, line: signedLine(parts, hash, sig, proof) };
   }
 
   const signatureOf = (bytes: Buffer): string => sign(null, bytes, privateKey).toString("base64url");
 
-  function nextOf(text: string, at: number): JournalRecord {
-    const record = take({ text, at });
-    return signed(record, signatureOf(record.digest));
+  function appendText(text: string, at: number): JournalRecord {
+    const record = createNext({ text, at });
+    return withSignature(record, signatureOf(record.digest));
   }
 
-  function group(events: readonly ChainEvent[]): readonly JournalRecord[] {
+  function appendGroup(events: readonly ChainEvent[]): readonly JournalRecord[] {
     const [first] = events;
     if (first === undefined) return [];
-    if (events.length === 1) return [nextOf(first.text, first.at)];
-    const records = events.map(take);
-    const tree = growTree(records.map(({ digest }) => digest));
-    const sig = signatureOf(tree.signed);
-    return records.map((record, index) => signed(record, sig, tree.proofOf(index)));
+    if (events.length === 1) return [appendText(first.text, first.at)];
+    const records = events.map(createNext);
+    const tree = buildTree(records.map(({ digest }) => digest));
+    const sig = signatureOf(tree.signedBytes);
+    return records.map((record, index) => withSignature(record, sig, tree.proofOf(index)));
   }
 
   return {
@@ -89,9 +89,9 @@ export function createChain(
     get head() {
       return seq < 0 ? undefined : { kid, seq, hash: prev };
     },
-    next: (event, at) => nextOf(eventText(event), at),
-    nextOf,
-    group,
+    appendEvent: (event, at) => appendText(eventText(event), at),
+    appendText,
+    appendGroup,
   };
 }
 

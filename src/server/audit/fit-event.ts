@@ -9,11 +9,11 @@
 import { cutText, shrinkToFit } from "../../base/index.ts";
 import {
   type CanonicalParts,
+  type ChainPosition,
   canonical,
   canonicalParts,
   lineBytes,
   MAX_RECORD_BYTES,
-  type Place,
 } from "./audit-record.ts";
 import type { AuditEvent, JsonValue } from "./types.ts";
 
@@ -35,10 +35,10 @@ const MAX_TEMPLATE_TEXT = 2_048;
 /** Returns the canonical text (RFC 8785) of an event for the worker. Never throws. */
 export function eventText(event: AuditEvent): string {
   const { prepared } = event;
-  if (prepared === undefined || !PLAIN.test(prepared.request)) return newText(event);
+  if (prepared === undefined || !PLAIN.test(prepared.request)) return uncachedText(event);
   const { template, request } = prepared;
   if (template.parts !== undefined) return `${template.parts.before}${request}${template.parts.after}`;
-  const text = newText(event);
+  const text = uncachedText(event);
   const value = `"${request}"`;
   const at = text.indexOf(value);
   // A value that occurs twice may also belong to another member.
@@ -48,7 +48,7 @@ export function eventText(event: AuditEvent): string {
   return text;
 }
 
-function newText(event: AuditEvent): string {
+function uncachedText(event: AuditEvent): string {
   try {
     return canonicalText(event) ?? boundedText(event);
   } catch {
@@ -106,21 +106,21 @@ function fitControls(controls: readonly string[] = []): readonly string[] {
 }
 
 /** Returns the canonical form of a record. `text`: result of `eventText`. */
-export function fitEvent(text: string, place: Place): CanonicalParts {
-  const parts = canonicalParts(text, place);
-  return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : bounded(parseEvent(text), place);
+export function fitEvent(text: string, position: ChainPosition): CanonicalParts {
+  const parts = canonicalParts(text, position);
+  return lineBytes(parts) <= MAX_RECORD_BYTES ? parts : shrinkEvent(parseEvent(text), position);
 }
 
 function parseEvent(text: string): AuditEvent {
   return JSON.parse(text) as AuditEvent;
 }
 
-function bounded({ event, controls: given, data: whole }: AuditEvent, place: Place): CanonicalParts {
+function shrinkEvent({ event, controls: given, data: whole }: AuditEvent, position: ChainPosition): CanonicalParts {
   const controls = fitControls(given);
   const parts = shrinkToFit(whole, (data) => {
-    const attempt = canonicalParts(canonical({ controls, data, event }), place);
+    const attempt = canonicalParts(canonical({ controls, data, event }), position);
     return lineBytes(attempt) <= MAX_RECORD_BYTES ? attempt : undefined;
   });
   const fault: JsonValue = { fault: "the facts do not fit a record" };
-  return parts ?? canonicalParts(canonical({ controls: [], data: fault, event }), place);
+  return parts ?? canonicalParts(canonical({ controls: [], data: fault, event }), position);
 }

@@ -31,13 +31,13 @@ interface GroupProof {
 
 interface GroupTree {
   /** Bytes to sign. */
-  readonly signed: Buffer;
+  readonly signedBytes: Buffer;
   /** Returns the proof of a leaf as text. */
   proofOf(index: number): string;
 }
 
 /** Builds the tree. `digests`: hashes of 2 to `MAX_GROUP` records, in order. */
-export function growTree(digests: readonly Buffer[]): GroupTree {
+export function buildTree(digests: readonly Buffer[]): GroupTree {
   const size = digests.length;
   const levels: (readonly Buffer[])[] = [];
   let level: readonly Buffer[] = digests.map(leafOf);
@@ -46,7 +46,7 @@ export function growTree(digests: readonly Buffer[]): GroupTree {
     level = levelAbove(level);
   }
   return {
-    signed: signedText(size, level[0] as Buffer),
+    signedBytes: encodeSignedBytes(size, level[0] as Buffer),
     proofOf(index) {
       const path: Buffer[] = [];
       let at = index;
@@ -88,7 +88,7 @@ export function parseProof(text: string): GroupProof | undefined {
 }
 
 /** Returns the bytes that the group's signature must cover if it contains the record with this hash. */
-export function signedBy(digest: Buffer, { size, index, path }: GroupProof): Buffer {
+export function signedBytesOf(digest: Buffer, { size, index, path }: GroupProof): Buffer {
   let node = leafOf(digest);
   let from = 0;
   for (const { hasSibling, isRight } of stepsUp(size, index)) {
@@ -97,7 +97,7 @@ export function signedBy(digest: Buffer, { size, index, path }: GroupProof): Buf
     from += HASH_BYTES;
     node = isRight ? nodeOf(sibling, node) : nodeOf(node, sibling);
   }
-  return signedText(size, node);
+  return encodeSignedBytes(size, node);
 }
 
 /**
@@ -112,7 +112,7 @@ function* stepsUp(size: number, index: number): Generator<{ readonly hasSibling:
   }
 }
 
-function signedText(size: number, root: Buffer): Buffer {
+function encodeSignedBytes(size: number, root: Buffer): Buffer {
   const bytes = Buffer.from([size >> 8, size & 0xff]);
   return Buffer.concat([GROUP_DOMAIN, bytes, root]);
 }

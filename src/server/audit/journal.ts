@@ -9,7 +9,7 @@
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { AuditError, unwritable } from "./audit-error.ts";
-import { readIfThere, replaceFile, syncDirectory, UNFINISHED, writeWhole } from "./durable.ts";
+import { readIfPresent, replaceFile, syncDirectory, UNFINISHED_SUFFIX, writeFully } from "./durable-files.ts";
 import {
   acknowledgedLine,
   chainLine,
@@ -50,8 +50,8 @@ export function loadJournal(dir: string): JournalContent | undefined {
   const path = join(dir, JOURNAL_FILE);
   let bytes: Buffer | undefined;
   try {
-    rmSync(`${path}${UNFINISHED}`, { force: true });
-    bytes = readIfThere(path, MAX_JOURNAL_BYTES);
+    rmSync(`${path}${UNFINISHED_SUFFIX}`, { force: true });
+    bytes = readIfPresent(path, MAX_JOURNAL_BYTES);
   } catch (cause) {
     throw unwritable(path, cause);
   }
@@ -67,12 +67,12 @@ export function loadJournal(dir: string): JournalContent | undefined {
 
 /** Creates the journal of a new chain with its first records, which are on disk when this returns. */
 export function createJournal(dir: string, chain: JournalChain, first: readonly JournalRecord[]): Journal {
-  return journalOf(join(dir, JOURNAL_FILE), chain, first, undefined);
+  return openJournal(join(dir, JOURNAL_FILE), chain, first, undefined);
 }
 
 /** Continues the journal that `loadJournal` returned. A torn end is cut off. */
 export function continueJournal(dir: string, content: JournalContent): Journal {
-  return journalOf(join(dir, JOURNAL_FILE), content.chain, content.records, content);
+  return openJournal(join(dir, JOURNAL_FILE), content.chain, content.records, content);
 }
 
 /** Renames the journal, so that a new chain can begin and the old file can still be examined. */
@@ -98,7 +98,7 @@ function groupOf(records: readonly JournalRecord[]): Group {
   return { last: records.at(-1)?.seq ?? -1, count: records.length, bytes };
 }
 
-function journalOf(
+function openJournal(
   path: string,
   chain: JournalChain,
   first: readonly JournalRecord[],
@@ -106,11 +106,11 @@ function journalOf(
 ): Journal {
   let kept = first.map((record) => groupOf([record]));
   let acknowledged = found?.acknowledged;
-  const state = guarded(() => (found === undefined ? rewritten() : cut(found.length)));
+  const state = withAuditError(() => (found === undefined ? rewrite() : truncate(found.length)));
   let { fd, length } = state;
   let lengthAfterRewrite = found === undefined ? length : 0;
 
-  function guarded<Result>(action: () => Result): Result {
+  function withAuditError<Result>(action: () => Result): Result {
     try {
       return action();
     } catch (cause) {
@@ -118,7 +118,7 @@ function journalOf(
     }
   }
 
-  function cut(to: number): { fd: number; length: number } {
+  function truncate(to: number): { fd: number; length: number } {
     const opened = openSync(path, "r+");
     ftruncateSync(opened, to);
     fsyncSync(opened);
@@ -128,7 +128,7 @@ function journalOf(
   }
 
   /** Rewrites the journal with all records that are not acknowledged, and at least the last `KEPT_RECORDS`. */
-  function rewritten(): { fd: number; length: number } {
+  function rewrite(): { fd: number; length: number } {
     let from = kept.length;
     for (let count = 0; from > 0; from -= 1) {
       const group = kept[from - 1];
@@ -143,30 +143,30 @@ function journalOf(
 
   return {
     append(records) {
-      guarded(() => {
+      withAuditError(() => {
         const group = groupOf(records);
-        writeWhole(fd, group.bytes);
+        writeFully(fd, group.bytes);
         fdatasyncSync(fd);
         length += group.bytes.length;
         kept.push(group);
       });
     },
     acknowledge(seq) {
-      guarded(() => {
+      withAuditError(() => {
         acknowledged = seq;
         const bytes = Buffer.from(acknowledgedLine(seq));
-        writeWhole(fd, bytes);
+        writeFully(fd, bytes);
         length += bytes.length;
         // The next rewrite waits for twice the size after the last one: records that a slow output leaves stay in the file.
         if (length <= Math.max(ROTATE_BYTES, 2 * lengthAfterRewrite)) return;
         const before = fd;
-        ({ fd, length } = rewritten());
+        ({ fd, length } = rewrite());
         lengthAfterRewrite = length;
         closeSync(before);
       });
     },
     close() {
-      guarded(() => {
+      withAuditError(() => {
         fdatasyncSync(fd);
         closeSync(fd);
       });

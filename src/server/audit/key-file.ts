@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { generatePrivateKey } from "../../base/index.ts";
 import { AuditError, unwritable } from "./audit-error.ts";
 import { rawPublicKey, thumbprintOf } from "./audit-record.ts";
-import { readIfThere, replaceFile, UNFINISHED } from "./durable.ts";
+import { readIfPresent, replaceFile, UNFINISHED_SUFFIX } from "./durable-files.ts";
 
 export const KEY_FILE = "audit.key";
 
@@ -51,8 +51,8 @@ export function readKeyFile(dir: string): KeyFile {
   let text: Buffer | undefined;
   let mode: number;
   try {
-    rmSync(`${path}${UNFINISHED}`, { force: true });
-    text = readIfThere(path, MAX_KEY_BYTES);
+    rmSync(`${path}${UNFINISHED_SUFFIX}`, { force: true });
+    text = readIfPresent(path, MAX_KEY_BYTES);
     if (text === undefined) return { key: undefined, warning: undefined };
     mode = statSync(path).mode & 0o777;
   } catch (cause) {

@@ -10,16 +10,16 @@
 import { MessageChannel } from "node:worker_threads";
 import { GatewayError, type Instruments, type Log, openThread, type Thread } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
+import { openQueue, RECORD_OVERHEAD_BYTES } from "./audit-queue.ts";
 import { MAX_RECORD_BYTES } from "./audit-record.ts";
 import { type FromWorker, THREAD_OPTIONS, type ToWorker } from "./audit-worker-protocol.ts";
 import { eventText } from "./fit-event.ts";
 import { createAuditMetrics } from "./metrics.ts";
-import { openQueue, RECORD_OVERHEAD_BYTES } from "./queue.ts";
-import { createRecent, parseRecords } from "./recent.ts";
+import { createRecentRecords, parseRecords } from "./recent-records.ts";
 import type { AuditEvent, AuditHead, AuditOptions, AuditTrail } from "./types.ts";
 import { createWitness, type Witness } from "./witness.ts";
 
-const ROOM_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
+const RESERVATION_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES;
 
 /**
  * Timeout of a start. Loading the worker and reading the journal take a fraction of a second, but much longer on an
@@ -62,7 +62,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   const { nodeId, dir, fd, process, log, instruments, onEmitted, now = Date.now } = options;
   const queue = openQueue();
   const metrics = createAuditMetrics(instruments, () => queue.bytes);
-  const recent = createRecent();
+  const recent = createRecentRecords();
   const worker = openThread<ToWorker, readonly FromWorker[]>(MODULE, THREAD_OPTIONS, {
     onMessage(messages) {
       for (const message of messages) receive(message);
@@ -75,7 +75,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   let texts: string[] = [];
   let times: number[] = [];
   let groupTimer: NodeJS.Timeout | undefined;
-  let handedOver = 0;
+  let pushedCount = 0;
   const waiters: Waiter[] = [];
   let head: AuditHead | undefined;
   let kid: string | undefined;
@@ -113,13 +113,13 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
         while ((waiters[0]?.at ?? Number.POSITIVE_INFINITY) <= message.events) waiters.shift()?.resolve();
         return;
       case "emitted":
-        emitted(message);
+        handleEmitted(message);
         return;
       case "blocked":
         log.warn("the audit trail is waiting for its output", { code: message.code });
         return;
       case "closed":
-        onClosed(message.left);
+        onClosed(message.remaining);
         return;
       case "fault":
         fail(new AuditError(message.code, message.message));
@@ -129,14 +129,20 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     }
   }
 
-  function emitted({ records, head: reached, events, units, gone }: Extract<FromWorker, { kind: "emitted" }>): void {
+  function handleEmitted({
+    records,
+    head: reached,
+    events,
+    units,
+    goneCode,
+  }: Extract<FromWorker, { kind: "emitted" }>): void {
     queue.release(units + events * RECORD_OVERHEAD_BYTES);
     recent.add(records);
     head = reached;
-    if (gone !== undefined) {
+    if (goneCode !== undefined) {
       metrics.unread.inc(records.count);
       if (!isGoneLogged)
-        log.warn("nobody reads the output of the audit trail; records are kept in its journal", { code: gone });
+        log.warn("nobody reads the output of the audit trail; records are kept in its journal", { code: goneCode });
       isGoneLogged = true;
     }
     if (reached.kid === kid) witness?.advance(reached);
@@ -150,7 +156,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   function fail(error: AuditError): void {
     if (fault !== undefined) return;
     fault = error;
-    queue.end();
+    queue.close();
     for (const { reject } of waiters.splice(0)) reject(unavailable("The audit trail has failed.", error));
     onStarted(error);
     onClosed(0);
@@ -164,8 +170,8 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   }
 
   /** Reserves `bytes` in the queue. Throws `audit_unavailable` if they do not fit. */
-  function admit(bytes: number): void {
-    if (refusal() === undefined && queue.admit(bytes)) return;
+  function reserveSpace(bytes: number): void {
+    if (refusal() === undefined && queue.reserve(bytes)) return;
     metrics.refused.inc();
     throw refusal() ?? unavailable("The audit queue is full.");
   }
@@ -174,7 +180,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     metrics.records[event].inc();
     texts.push(text);
     times.push(now());
-    handedOver += 1;
+    pushedCount += 1;
     if (isAwaited || texts.length === GROUP_EVENTS) setImmediate(send);
     else groupTimer ??= setTimeout(send, GROUP_MS);
   }
@@ -182,14 +188,14 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   const trail: AuditTrail = {
     append(event) {
       const text = eventText(event);
-      admit(text.length + RECORD_OVERHEAD_BYTES);
+      reserveSpace(text.length + RECORD_OVERHEAD_BYTES);
       push(event, text, false);
     },
     reserve() {
-      admit(ROOM_BYTES);
+      reserveSpace(RESERVATION_BYTES);
       let isHeld = true;
       const release = (): void => {
-        if (isHeld) queue.release(ROOM_BYTES);
+        if (isHeld) queue.release(RESERVATION_BYTES);
         isHeld = false;
       };
       return {
@@ -199,9 +205,9 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
           const refused = refusal();
           if (refused !== undefined) return Promise.reject(refused);
           const text = eventText(event);
-          queue.take(text.length + RECORD_OVERHEAD_BYTES);
+          queue.add(text.length + RECORD_OVERHEAD_BYTES);
           push(event, text, true);
-          return new Promise((resolve, reject) => waiters.push({ at: handedOver, resolve, reject }));
+          return new Promise((resolve, reject) => waiters.push({ at: pushedCount, resolve, reject }));
         },
         release,
       };
@@ -230,23 +236,23 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
   async function close(): Promise<void> {
     isClosing = true;
-    queue.end();
+    queue.close();
     if (fault === undefined) {
       send();
       const closed = new Promise<number | undefined>((resolve) => {
         onClosed = resolve;
         setTimeout(() => resolve(undefined), CLOSE_LIMIT_MS).unref();
       });
-      worker.post({ kind: "close", now: now(), limitMs: DRAIN_LIMIT_MS });
+      worker.post({ kind: "close", now: now(), timeoutMs: DRAIN_LIMIT_MS });
       const left = await closed;
       // `fault` is not checked here, because the worker's exit sets it and may be handled together with its last messages.
-      if (left !== 0) reportLeft(left);
+      if (left !== 0) reportRemaining(left);
     }
     await witness?.close();
     await endWorker(worker);
   }
 
-  function reportLeft(left: number | undefined): void {
+  function reportRemaining(left: number | undefined): void {
     const fields = { records: left, dir };
     if (dir === undefined) log.error("the audit trail closed before all records were written to its output", fields);
     else
@@ -263,7 +269,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
     kind: "start",
     options: { nodeId, dir, fd, process, witnessed: options.witnessed(), now: now() },
   });
-  const limit = setTimeout(() => fail(late(dir)), START_LIMIT_MS);
+  const limit = setTimeout(() => fail(startTimeoutError(dir)), START_LIMIT_MS);
   try {
     await started;
   } catch (error) {
@@ -276,7 +282,7 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
   return trail;
 }
 
-function late(dir: string | undefined): AuditError {
+function startTimeoutError(dir: string | undefined): AuditError {
   const what = `the audit trail did not open within ${START_LIMIT_MS / 1_000} s`;
   const where = dir === undefined ? "" : `that the disk of ${dir} answers and `;
   return new AuditError(

@@ -17,8 +17,8 @@
 import { AuditError, unwritable } from "./audit-error.ts";
 import type { StartOptions } from "./audit-worker-protocol.ts";
 import { type Chain, createChain } from "./chain.ts";
-import { acquireLock, type Lock } from "./chain-lock.ts";
-import { createDirectory } from "./durable.ts";
+import { acquireLock, type ChainLock } from "./chain-lock.ts";
+import { createDirectory } from "./durable-files.ts";
 import {
   continueJournal,
   createJournal,
@@ -31,11 +31,11 @@ import type { JournalContent, JournalRecord } from "./journal-format.ts";
 import { type ChainKey, createKeyFile, generateKey, KEY_FILE, readKeyFile } from "./key-file.ts";
 import type { AuditHead, JsonValue } from "./types.ts";
 
-interface OpenChain {
+interface OpenedChain {
   readonly chain: Chain;
   /** Journal and lock; `undefined` without a directory. */
   readonly journal: Journal | undefined;
-  readonly lock: Lock | undefined;
+  readonly lock: ChainLock | undefined;
   /** Records in the journal that were not acknowledged. They are emitted before anything else, byte for byte. */
   readonly pending: readonly JournalRecord[];
   /** Acknowledged records that are still in the journal. */
@@ -45,7 +45,7 @@ interface OpenChain {
   readonly warnings: readonly string[];
 }
 
-export async function openChain(options: StartOptions): Promise<OpenChain> {
+export async function openChain(options: StartOptions): Promise<OpenedChain> {
   const { dir } = options;
   if (dir === undefined) return beginEphemeral(options);
   try {
@@ -55,22 +55,22 @@ export async function openChain(options: StartOptions): Promise<OpenChain> {
   }
   const lock = await acquireLock(dir);
   try {
-    return { ...openLocked(options, dir), lock };
+    return { ...openWithLock(options, dir), lock };
   } catch (error) {
     await lock.release();
     throw error;
   }
 }
 
-type Unlocked = Omit<OpenChain, "lock">;
+type ChainWithoutLock = Omit<OpenedChain, "lock">;
 
-function openLocked(options: StartOptions, dir: string): Unlocked {
+function openWithLock(options: StartOptions, dir: string): ChainWithoutLock {
   const { key, warning } = readKeyFile(dir);
   const content = loadJournal(dir);
   const warnings = warning === undefined ? [] : [warning];
   if (content === undefined) {
     const lost = `the audit journal is missing beside ${KEY_FILE} in ${dir}: a new chain begins with a new key`;
-    return begin(options, dir, [], key === undefined ? warnings : [...warnings, lost]);
+    return beginChain(options, dir, [], key === undefined ? warnings : [...warnings, lost]);
   }
   if (key === undefined) {
     throw new AuditError(
@@ -85,11 +85,11 @@ function openLocked(options: StartOptions, dir: string): Unlocked {
   if (isBehind(content, options.witnessed)) {
     supersedeJournal(dir);
     const behind = `the audit journal in ${dir} is older than the record that the cluster has stored for this node, for example after a restore: it was moved aside, and a new chain begins with a new key`;
-    return begin(options, dir, pending, [...warnings, behind]);
+    return beginChain(options, dir, pending, [...warnings, behind]);
   }
   const journal = continueJournal(dir, content);
   const chain = createChain(options.nodeId, key, records.at(-1));
-  const resume = chain.next({ event: "chain.resume", data: { ...options.process } }, options.now);
+  const resume = chain.appendEvent({ event: "chain.resume", data: { ...options.process } }, options.now);
   journal.append([resume]);
   return {
     chain,
@@ -131,26 +131,26 @@ function isBehind({ chain, records }: JournalContent, witnessed: AuditHead | und
   return last === undefined || seq > last.seq || (own !== undefined && own.hash !== hash);
 }
 
-function begin(
+function beginChain(
   options: StartOptions,
   dir: string,
   pending: readonly JournalRecord[],
   warnings: readonly string[],
-): Unlocked {
+): ChainWithoutLock {
   const key = createKeyFile(dir);
   const succeeds = options.witnessed ?? null;
-  const { chain, first } = startOf(options, key, false);
+  const { chain, first } = createFirstRecord(options, key, false);
   const journal = createJournal(dir, { node: options.nodeId, kid: key.kid, succeeds }, [first]);
   return { chain, journal, pending: [...pending, first], recent: [], succeeds, warnings };
 }
 
-function beginEphemeral(options: StartOptions): OpenChain {
-  const { chain, first } = startOf(options, generateKey(), true);
+function beginEphemeral(options: StartOptions): OpenedChain {
+  const { chain, first } = createFirstRecord(options, generateKey(), true);
   const succeeds = options.witnessed ?? null;
   return { chain, journal: undefined, lock: undefined, pending: [first], recent: [], succeeds, warnings: [] };
 }
 
-function startOf(
+function createFirstRecord(
   { nodeId, process, witnessed, now }: StartOptions,
   key: ChainKey,
   ephemeral: boolean,
@@ -158,5 +158,5 @@ function startOf(
   const chain = createChain(nodeId, key, undefined);
   const succeeds: JsonValue = witnessed === undefined ? null : { ...witnessed };
   const data = { key: key.raw.toString("base64"), ephemeral, succeeds, ...process };
-  return { chain, first: chain.next({ event: "chain.start", data }, now) };
+  return { chain, first: chain.appendEvent({ event: "chain.start", data }, now) };
 }

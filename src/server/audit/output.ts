@@ -30,7 +30,7 @@ interface Output {
   /** Writes as many lines as the descriptor accepts. The next call must begin with the first line that was not counted. */
   write(lines: readonly OutputLine[]): WriteOutcome;
   /** Writes a line break before the next line, so that it does not continue a torn line of an earlier process. */
-  breakLine(): void;
+  startNewLine(): void;
   close(): void;
 }
 
@@ -38,18 +38,26 @@ interface Output {
 const LARGE_WRITE_BYTES = 256 * 1024;
 
 /** Temporary errors: EAGAIN for a slow reader, the others for a lack of space or memory. */
-const LATER: ReadonlySet<string> = new Set(["EAGAIN", "EWOULDBLOCK", "EINTR", "ENOSPC", "EDQUOT", "ENOBUFS", "ENOMEM"]);
+const TEMPORARY_ERRORS: ReadonlySet<string> = new Set([
+  "EAGAIN",
+  "EWOULDBLOCK",
+  "EINTR",
+  "ENOSPC",
+  "EDQUOT",
+  "ENOBUFS",
+  "ENOMEM",
+]);
 
-export function openOutput(given: number): Output {
-  const { fd, isReopened: isOurs, isFile } = reopenNonBlocking(given);
+export function openOutput(descriptor: number): Output {
+  const { fd, isReopened: isOurs, isFile } = reopenNonBlocking(descriptor);
   const pieceBytes = isFile ? LARGE_WRITE_BYTES : MAX_RECORD_BYTES;
   /** Unwritten rest of a partly written line. */
   let rest: Buffer | undefined;
-  let isBreakOwed = false;
+  let needsLineBreak = false;
 
-  function writeAll(lines: readonly OutputLine[], counted: (lines: number) => void): void {
-    if (isBreakOwed) writeSync(fd, "\n");
-    isBreakOwed = false;
+  function writeAll(lines: readonly OutputLine[], onCount: (lines: number) => void): void {
+    if (needsLineBreak) writeSync(fd, "\n");
+    needsLineBreak = false;
     for (let count = 0; count < lines.length; ) {
       const piece = rest ?? pieceOf(lines, count, pieceBytes);
       const written = writeSync(fd, piece);
@@ -57,7 +65,7 @@ export function openOutput(given: number): Output {
       const lineEnd = written === piece.length ? -1 : piece.indexOf(NEWLINE, written);
       rest = lineEnd < 0 || piece[written - 1] === NEWLINE ? undefined : piece.subarray(written, lineEnd + 1);
       count += whole;
-      counted(count);
+      onCount(count);
     }
   }
 
@@ -71,14 +79,14 @@ export function openOutput(given: number): Output {
         return { kind: "written" };
       } catch (error) {
         const code = systemCode(error) ?? "EIO";
-        if (LATER.has(code)) return { kind: "blocked", count, code };
+        if (TEMPORARY_ERRORS.has(code)) return { kind: "blocked", count, code };
         rest = undefined;
-        isBreakOwed = true;
+        needsLineBreak = true;
         return { kind: "gone", code };
       }
     },
-    breakLine() {
-      isBreakOwed = true;
+    startNewLine() {
+      needsLineBreak = true;
     },
     close() {
       if (isOurs) closeSync(fd);

@@ -67,7 +67,7 @@ export interface AuditHead {
 }
 
 /** Space in the queue for one record. Call exactly one of its methods, once. */
-export interface AuditRoom {
+export interface AuditReservation {
   /** Records the event. Resolves once the record is in the journal on disk; rejects if the trail has failed. */
   record(event: AuditEvent): Promise<void>;
   release(): void;
@@ -99,7 +99,7 @@ export interface AuditTrail {
   /** Appends an event. Throws `audit_unavailable` if the queue is full or the trail has failed. */
   append(event: AuditEvent): void;
   /** Reserves space for a record whose content is known later. Throws like `append`. */
-  reserve(): AuditRoom;
+  reserve(): AuditReservation;
   openFeed(): AuditFeed;
   /**
    * Returns the last emitted records, newest last; with `event`, only those of that event. Keeps 1,000 records about

@@ -13,33 +13,33 @@ interface WitnessPace {
   readonly intervalMs: number;
   readonly records: number;
   /** Timeout of one call, in milliseconds. */
-  readonly limitMs: number;
+  readonly timeoutMs: number;
   /** Timeout when closing, in milliseconds. Without a leader, the next start reports the head instead. */
-  readonly closeMs: number;
+  readonly closeTimeoutMs: number;
 }
 
-export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 };
+export const WITNESS_PACE: WitnessPace = { intervalMs: 5_000, records: 1_000, timeoutMs: 5_000, closeTimeoutMs: 2_000 };
 
 export interface Witness {
   /** Notes the new head of the chain. */
   advance(head: AuditHead): void;
-  /** Waits for the current call, then shows the last head unless it was shown, within `closeMs` in total. Never rejects. */
+  /** Waits for the current call, then shows the last head unless it was shown, within `closeTimeoutMs` in total. Never rejects. */
   close(): Promise<void>;
 }
 
 /** Creates a witness. `succeeds` is sent with every head until one was accepted. */
 export function createWitness(
-  show: AuditOptions["witness"],
+  publish: AuditOptions["witness"],
   succeeds: AuditHead | null | undefined,
   failures: Counter,
   pace: WitnessPace = WITNESS_PACE,
 ): Witness {
   let newest: AuditHead | undefined;
   /** Last head that was accepted, and sequence number of the last one that was sent. */
-  let taken: AuditHead | undefined;
+  let accepted: AuditHead | undefined;
   let triedSeq = -1;
-  let underWay: Promise<void> | undefined;
-  let isOver = false;
+  let running: Promise<void> | undefined;
+  let isClosing = false;
   /** Deadline; set by `close`. */
   let endsAt = Number.POSITIVE_INFINITY;
   let giveUpAfter: (ms: number) => void = () => undefined;
@@ -48,7 +48,7 @@ export function createWitness(
     const limit = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     triedSeq = head.seq;
-    const late = new Promise<never>((_, reject) => {
+    const timedOut = new Promise<never>((_, reject) => {
       giveUpAfter = (ms) => {
         clearTimeout(timer);
         timer = setTimeout(() => {
@@ -58,21 +58,21 @@ export function createWitness(
         }, ms);
       };
     });
-    giveUpAfter(Math.min(pace.limitMs, endsAt - performance.now()));
+    giveUpAfter(Math.min(pace.timeoutMs, endsAt - performance.now()));
     try {
-      await Promise.race([show(head, taken === undefined ? succeeds : undefined, limit.signal), late]);
-      taken = head;
+      await Promise.race([publish(head, accepted === undefined ? succeeds : undefined, limit.signal), timedOut]);
+      accepted = head;
     } catch {
       failures.inc();
     } finally {
       clearTimeout(timer);
-      underWay = undefined;
+      running = undefined;
     }
   }
 
   function start(): void {
-    if (underWay !== undefined || newest === undefined || newest.seq === taken?.seq) return;
-    underWay = attempt(newest);
+    if (running !== undefined || newest === undefined || newest.seq === accepted?.seq) return;
+    running = attempt(newest);
   }
 
   const interval = setInterval(start, pace.intervalMs);
@@ -81,17 +81,17 @@ export function createWitness(
   return {
     advance(head) {
       newest = head;
-      if (!isOver && (triedSeq < 0 || head.seq - triedSeq >= pace.records)) start();
+      if (!isClosing && (triedSeq < 0 || head.seq - triedSeq >= pace.records)) start();
     },
     async close() {
-      isOver = true;
+      isClosing = true;
       clearInterval(interval);
-      endsAt = performance.now() + pace.closeMs;
-      if (underWay !== undefined) giveUpAfter(pace.closeMs);
-      await underWay;
+      endsAt = performance.now() + pace.closeTimeoutMs;
+      if (running !== undefined) giveUpAfter(pace.closeTimeoutMs);
+      await running;
       // A timer may fire up to a millisecond before its time.
       if (endsAt - performance.now() >= 1) start();
-      await underWay;
+      await running;
     },
   };
 }

@@ -4,11 +4,11 @@ import { type MessagePort, receiveMessageOnPort } from "node:worker_threads";
 import { threadCaller } from "../../base/index.ts";
 import { AuditError } from "./audit-error.ts";
 import type { FromWorker, ToWorker } from "./audit-worker-protocol.ts";
-import { openWriter, type Writer } from "./audit-writer.ts";
+import { type AuditWriter, openWriter } from "./audit-writer.ts";
 import type { FedRecords } from "./types.ts";
 
 const main = threadCaller<ToWorker, readonly FromWorker[]>();
-let writer: Writer | undefined;
+let writer: AuditWriter | undefined;
 let queuedMessages: FromWorker[] = [];
 const feeds: MessagePort[] = [];
 
@@ -40,29 +40,29 @@ main.onMessage((message) => {
       return;
     case "feed":
       feeds.push(message.port);
-      message.port.on("message", takeFed);
+      message.port.on("message", appendFed);
       return;
     case "close":
-      void close(message.now, message.limitMs);
+      void close(message.now, message.timeoutMs);
       return;
     default:
       message satisfies never;
   }
 });
 
-function takeFed({ texts, times }: FedRecords): void {
+function appendFed({ texts, times }: FedRecords): void {
   writer?.append(texts, times, false);
 }
 
-async function close(at: number, limitMs: number): Promise<void> {
+async function close(at: number, timeoutMs: number): Promise<void> {
   for (const feed of feeds) {
     for (let fed = receiveMessageOnPort(feed); fed !== undefined; fed = receiveMessageOnPort(feed))
-      takeFed(fed.message);
+      appendFed(fed.message);
     feed.close();
   }
   try {
-    const left = (await writer?.close(at, limitMs)) ?? 0;
-    queueMessage({ kind: "closed", left });
+    const remaining = (await writer?.close(at, timeoutMs)) ?? 0;
+    queueMessage({ kind: "closed", remaining });
   } catch (error) {
     fail(error);
   }

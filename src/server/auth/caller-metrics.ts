@@ -7,15 +7,15 @@ interface CallerMetrics {
   count(identification: Identification): void;
 }
 
-/** Creates the metrics. Must be called once per process. `keptTokens` is called at each scrape. */
-export function createCallerMetrics(instruments: Instruments, keptTokens: () => number): CallerMetrics {
+/** Creates the metrics. Must be called once per process. `cachedTokens` is called at each scrape. */
+export function createCallerMetrics(instruments: Instruments, cachedTokens: () => number): CallerMetrics {
   const callers = instruments.counter(
     "gateway_callers_total",
     "Requests by kind of caller (key, agent, user), or by the reason why no caller was recognized.",
     ["outcome", "issuer"],
   );
   const byKey = callers.with("key", "");
-  instruments.observedGauge("gateway_cached_tokens", "Verified tokens in the cache.", keptTokens);
+  instruments.observedGauge("gateway_cached_tokens", "Verified tokens in the cache.", cachedTokens);
   return {
     count(identification) {
       if (identification.kind === "refused") {

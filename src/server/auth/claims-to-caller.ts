@@ -11,7 +11,7 @@
 import { hash } from "node:crypto";
 import type { AuthRules, Caller, CallerAgent, CallerFault, CallerUser, IssuerBinding } from "./caller.ts";
 import { member } from "./json-object.ts";
-import { isPublicUrl, serverOf } from "./resources.ts";
+import { isPublicUrl, serverNameOf } from "./resources.ts";
 import { isName } from "./token-claims.ts";
 import type { VerifiedToken } from "./types.ts";
 
@@ -36,7 +36,7 @@ export function callerOutcome(token: VerifiedToken, { issuers, publicUrl }: Auth
   if (token.audiences.some((audience) => isPublicUrl(audience, publicUrl))) {
     return { kind: "everywhere", caller: Object.freeze(caller) };
   }
-  const servers = token.audiences.flatMap((audience) => serverOf(audience, publicUrl) ?? []).slice(0, MAX_SERVERS);
+  const servers = token.audiences.flatMap((audience) => serverNameOf(audience, publicUrl) ?? []).slice(0, MAX_SERVERS);
   if (servers.length === 0) return { kind: "refused", fault: "wrong_audience" };
   return {
     kind: "at",

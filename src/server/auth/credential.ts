@@ -22,14 +22,14 @@ const SCHEME = "bearer";
 const AUTHORIZATION = "authorization";
 
 /** Collects the credentials of a request. `protocolToken`: token of a WebSocket subprotocol. */
-export function presentedOf(
+export function presentedCredentials(
   { headers, rawHeaders }: Pick<IncomingMessage, "headers" | "rawHeaders">,
   protocolToken?: string,
 ): PresentedCredentials {
   return {
     authorization: headers.authorization && authorizationOf(headers.authorization, rawHeaders),
-    xApiKey: single(headers["x-api-key"]),
-    apiKey: single(headers["api-key"]),
+    xApiKey: joinedHeader(headers["x-api-key"]),
+    apiKey: joinedHeader(headers["api-key"]),
     protocolToken,
   };
 }
@@ -38,16 +38,16 @@ export function presentedOf(
 export function credentialOf({ authorization, xApiKey, apiKey, protocolToken }: PresentedCredentials): Credential {
   if (authorization !== undefined) return bearerOf(authorization);
   const text = xApiKey ?? apiKey ?? protocolToken;
-  return text === undefined ? NONE : bounded(text);
+  return text === undefined ? NONE : boundedCredential(text);
 }
 
 /** Returns the bearer token; any other scheme is malformed. */
 function bearerOf(value: string): Credential {
   const isBearer = value[SCHEME.length] === " " && value.slice(0, SCHEME.length).toLowerCase() === SCHEME;
-  return isBearer ? bounded(value.slice(SCHEME.length + 1).replace(/^ +/, "")) : MALFORMED;
+  return isBearer ? boundedCredential(value.slice(SCHEME.length + 1).replace(/^ +/, "")) : MALFORMED;
 }
 
-function bounded(text: string): Credential {
+function boundedCredential(text: string): Credential {
   return text === "" || text.length > MAX_TOKEN_LENGTH ? MALFORMED : { kind: "text", text };
 }
 
@@ -64,6 +64,6 @@ function authorizationOf(first: string, rawHeaders: readonly string[]): string {
   return count > 1 ? `${first}, ` : first;
 }
 
-function single(value: string | string[] | undefined): string | undefined {
+function joinedHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -27,7 +27,7 @@ const MAX_MESSAGE_LENGTH = 200;
  * Timeout for connecting through a proxy, in milliseconds. It exceeds that of every fetch, so the fetch's own signal ends it
  * first.
  */
-const PROXY_LIMIT_MS = 60_000;
+const PROXY_TIMEOUT_MS = 60_000;
 
 export interface FetchOptions {
   /** Trusted certificates; `undefined` for those of Node.js. */
@@ -40,7 +40,7 @@ export interface FetchOptions {
   readonly signal: AbortSignal;
 }
 
-interface Fetched {
+interface FetchedDocument {
   readonly value: unknown;
   /** Value of `cache-control` in the answer. */
   readonly cacheControl: string;
@@ -50,16 +50,16 @@ interface Fetched {
 export class FetchFailure extends Error {}
 
 /** Fetches and parses the document. Rejects with `FetchFailure`. */
-export async function fetchJson(from: URL, options: FetchOptions): Promise<Fetched> {
+export async function fetchJson(from: URL, options: FetchOptions): Promise<FetchedDocument> {
   let url = from;
   for (let count = 0; count <= MAX_REDIRECTS; count++) {
     const answer = await fetchOnce(url, options);
     if (answer.location === undefined) return readJson(answer, url);
     const next = URL.canParse(answer.location, url.href) ? new URL(answer.location, url) : undefined;
-    if (next?.origin !== url.origin) throw new FetchFailure(`${place(url)}: redirects to another origin`);
+    if (next?.origin !== url.origin) throw new FetchFailure(`${originAndPath(url)}: redirects to another origin`);
     url = next;
   }
-  throw new FetchFailure(`${place(from)}: more than ${MAX_REDIRECTS} redirects`);
+  throw new FetchFailure(`${originAndPath(from)}: more than ${MAX_REDIRECTS} redirects`);
 }
 
 interface Answer {
@@ -102,7 +102,9 @@ async function fetchOnce(url: URL, { secureContext, token, signal, proxies }: Fe
     }
   } catch (error) {
     if (error instanceof FetchFailure) throw error;
-    throw new FetchFailure(`${place(url)}: ${reasonOf(signal.aborted ? signal.reason : error)}`, { cause: error });
+    throw new FetchFailure(`${originAndPath(url)}: ${reasonOf(signal.aborted ? signal.reason : error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -114,7 +116,13 @@ function getThrough(
   options: http.RequestOptions,
 ): http.ClientRequest {
   const tls = url.protocol === "https:" ? { ...(secureContext !== undefined && { secureContext }) } : undefined;
-  const connecting = { proxy, target: { host: hostOf(url), port: portOf(url) }, tls, limitMs: PROXY_LIMIT_MS, signal };
+  const connecting = {
+    proxy,
+    target: { host: hostOf(url), port: portOf(url) },
+    tls,
+    limitMs: PROXY_TIMEOUT_MS,
+    signal,
+  };
   const createConnection = (_: unknown, done: (error: Error | null, socket: Duplex) => void): undefined => {
     createProxyConnection(connecting, (error, socket) => done(error, socket as Duplex));
   };
@@ -134,30 +142,30 @@ async function readAnswer(answer: http.IncomingMessage, url: URL): Promise<Answe
   const cacheControl = headers["cache-control"] ?? "";
   const location = status >= 300 && status < 400 ? headers.location : undefined;
   if (location !== undefined) return { location, cacheControl, body: Buffer.alloc(0) };
-  if (status !== 200) throw new FetchFailure(`${place(url)}: status ${status}`);
+  if (status !== 200) throw new FetchFailure(`${originAndPath(url)}: status ${status}`);
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer) {
     const bytes: Buffer = Buffer.from(chunk);
     length += bytes.length;
-    if (length > MAX_DOCUMENT_BYTES) throw new FetchFailure(`${place(url)}: over ${MAX_DOCUMENT_BYTES} bytes`);
+    if (length > MAX_DOCUMENT_BYTES) throw new FetchFailure(`${originAndPath(url)}: over ${MAX_DOCUMENT_BYTES} bytes`);
     chunks.push(bytes);
   }
   return { location, cacheControl, body: Buffer.concat(chunks) };
 }
 
-function readJson({ body, cacheControl }: Answer, url: URL): Fetched {
+function readJson({ body, cacheControl }: Answer, url: URL): FetchedDocument {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
     return { value, cacheControl };
   } catch {
     // The parser's message quotes the text.
-    throw new FetchFailure(`${place(url)}: the answer is not JSON`);
+    throw new FetchFailure(`${originAndPath(url)}: the answer is not JSON`);
   }
 }
 
 /** Returns origin and path, without the parts that may contain a secret. */
-export function place({ origin, pathname }: URL): string {
+export function originAndPath({ origin, pathname }: URL): string {
   return (origin + pathname).slice(0, MAX_MESSAGE_LENGTH);
 }
 

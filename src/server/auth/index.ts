@@ -16,7 +16,7 @@ export {
   type StoredKey,
 } from "./caller.ts";
 export { profileOf } from "./claims-to-caller.ts";
-export { credentialOf, presentedOf } from "./credential.ts";
+export { credentialOf, presentedCredentials } from "./credential.ts";
 export { type ProbeOptions, probeIssuer } from "./probe-issuer.ts";
 export { type CallersOptions, createCallers } from "./recognize-callers.ts";
 export { challengeOf, protectedResourceMetadata, type ResourceMetadata } from "./resources.ts";

@@ -55,7 +55,7 @@ export interface IssuerKeys {
 interface IssuerKeysOptions {
   readonly issuer: string;
   readonly load: LoadKeys;
-  readonly limitMs: number;
+  readonly timeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
   /** Called for each fetch. */
@@ -67,7 +67,7 @@ interface CachedKeys {
   readonly freshUntil: number;
 }
 
-export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: IssuerKeysOptions): IssuerKeys {
+export function createIssuerKeys({ issuer, load, timeoutMs, clock, log, onLoad }: IssuerKeysOptions): IssuerKeys {
   const closing = new AbortController();
   let cached: CachedKeys | undefined;
   let loading: Promise<void> | undefined;
@@ -78,7 +78,7 @@ export function createIssuerKeys({ issuer, load, limitMs, clock, log, onLoad }: 
   /** Returns the running fetch, or starts one. Returns `undefined` while it is too soon after a failure. */
   function refresh(): Promise<void> | undefined {
     if (loading === undefined && !closing.signal.aborted && clock.monotonic() >= retryAt) {
-      loading = load({ limitMs, signal: closing.signal })
+      loading = load({ timeoutMs, signal: closing.signal })
         .then(store)
         .finally(() => {
           loading = undefined;

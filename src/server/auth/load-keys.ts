@@ -5,7 +5,7 @@
 
 import { open } from "node:fs/promises";
 import * as tls from "node:tls";
-import { FetchFailure, type FetchOptions, fetchJson, place } from "./fetch-json.ts";
+import { FetchFailure, type FetchOptions, fetchJson, originAndPath } from "./fetch-json.ts";
 import { isJsonObject, member } from "./json-object.ts";
 import { type PublicKey, readKeySet } from "./key-set.ts";
 import type { IssuerOptions } from "./types.ts";
@@ -15,7 +15,7 @@ const MAX_FILE_BYTES = 1 << 20;
 
 export interface LoadOptions {
   /** Timeout for discovery and keys together, in milliseconds. */
-  readonly limitMs: number;
+  readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -33,10 +33,10 @@ export type KeyLoad =
 export type LoadKeys = (options: LoadOptions) => Promise<KeyLoad>;
 
 export function keyLoader(issuer: IssuerOptions): LoadKeys {
-  const trust = trustIn(issuer);
-  return async ({ limitMs, signal }) => {
+  const trust = trustLoader(issuer);
+  return async ({ timeoutMs, signal }) => {
     const end = new AbortController();
-    const timer = setTimeout(() => end.abort(new Error(`no answer within ${limitMs} ms`)), limitMs);
+    const timer = setTimeout(() => end.abort(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     const onAbort = (): void => end.abort(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
@@ -46,12 +46,15 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
       const request = { secureContext: await trust(), token, signal: end.signal, proxies: issuer.proxies };
       const found = await findKeys(issuer, request);
       step = "keys";
-      const mayKnowToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;
-      const { value, cacheControl } = await fetchJson(found, mayKnowToken ? request : { ...request, token: undefined });
+      const mayReceiveToken = issuer.jwksUrl !== undefined || found.origin === new URL(issuer.url).origin;
+      const { value, cacheControl } = await fetchJson(
+        found,
+        mayReceiveToken ? request : { ...request, token: undefined },
+      );
       const keys = readKeySet(value);
       if (keys === undefined)
-        throw new FetchFailure(`${place(found)}: the answer is not a key set, or has too many keys`);
-      return { kind: "loaded", jwksUrl: place(found), keys, cacheControl };
+        throw new FetchFailure(`${originAndPath(found)}: the answer is not a key set, or has too many keys`);
+      return { kind: "loaded", jwksUrl: originAndPath(found), keys, cacheControl };
     } catch (error) {
       return { kind: "failed", step, message: error instanceof Error ? error.message : "failed" };
     } finally {
@@ -63,31 +66,32 @@ export function keyLoader(issuer: IssuerOptions): LoadKeys {
 
 async function findKeys(issuer: IssuerOptions, options: FetchOptions): Promise<URL> {
   if (issuer.jwksUrl !== undefined) return httpUrl(issuer.jwksUrl, "jwks_url");
-  return endpointIn(await discovered(issuer, options), "jwks_uri");
+  return endpointOf(await fetchDiscovery(issuer, options), "jwks_uri");
 }
 
-interface Discovered {
+interface DiscoveryDocument {
   readonly from: URL;
   readonly document: Readonly<Record<string, unknown>>;
 }
 
 /** Fetches the issuer's discovery document. Rejects with `FetchFailure`. */
-export async function discovered({ url }: IssuerOptions, options: FetchOptions): Promise<Discovered> {
+export async function fetchDiscovery({ url }: IssuerOptions, options: FetchOptions): Promise<DiscoveryDocument> {
   const from = httpUrl(`${url.replace(/\/$/, "")}/.well-known/openid-configuration`, "the issuer's url");
   const { value } = await fetchJson(from, options);
-  if (!isJsonObject(value)) throw new FetchFailure(`${place(from)}: the answer is not a discovery document`);
+  if (!isJsonObject(value)) throw new FetchFailure(`${originAndPath(from)}: the answer is not a discovery document`);
   // Without this check, anyone who can write one document on a shared host could impersonate every issuer on it.
-  if (member(value, "issuer") !== url) throw new FetchFailure(`${place(from)}: the document is of another issuer`);
+  if (member(value, "issuer") !== url)
+    throw new FetchFailure(`${originAndPath(from)}: the document is of another issuer`);
   return { from, document: value };
 }
 
 /** Returns an endpoint address of the document. Throws `FetchFailure`. */
-export function endpointIn({ from, document }: Discovered, name: string): URL {
+export function endpointOf({ from, document }: DiscoveryDocument, name: string): URL {
   const named = member(document, name);
-  if (typeof named !== "string") throw new FetchFailure(`${place(from)}: the document names no ${name}`);
-  const found = httpUrl(named, `${place(from)}: its ${name}`);
+  if (typeof named !== "string") throw new FetchFailure(`${originAndPath(from)}: the document names no ${name}`);
+  const found = httpUrl(named, `${originAndPath(from)}: its ${name}`);
   if (from.protocol === "https:" && found.protocol !== "https:") {
-    throw new FetchFailure(`${place(from)}: its ${name} is not https, as the issuer is`);
+    throw new FetchFailure(`${originAndPath(from)}: its ${name} is not https, as the issuer is`);
   }
   return found;
 }
@@ -103,11 +107,11 @@ function httpUrl(text: string, what: string): URL {
  * Returns a function that loads the trusted certificates. The TLS context is rebuilt only if the file changed, because that takes
  * milliseconds.
  */
-export function trustIn({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
+export function trustLoader({ caFile }: IssuerOptions): () => Promise<tls.SecureContext | undefined> {
   let last: { readonly bundle: string; readonly secureContext: tls.SecureContext } | undefined;
   return async () => {
     if (caFile === undefined) return undefined;
-    const bundle = await readBounded(caFile, "ca_file");
+    const bundle = await readFileStart(caFile, "ca_file");
     if (bundle !== last?.bundle) {
       if (!bundle.includes("-----BEGIN CERTIFICATE-----")) throw new FetchFailure("ca_file contains no certificate");
       last = { bundle, secureContext: tls.createSecureContext({ ca: [...systemRoots(), bundle] }) };
@@ -128,12 +132,12 @@ function systemRoots(): readonly string[] {
 
 export async function readBearer(tokenFile: string | undefined): Promise<string | undefined> {
   if (tokenFile === undefined) return undefined;
-  const token = (await readBounded(tokenFile, "token_file")).trim();
+  const token = (await readFileStart(tokenFile, "token_file")).trim();
   if (!/^[!-~]+$/.test(token)) throw new FetchFailure("token_file contains no bearer token");
   return token;
 }
 
-async function readBounded(path: string, key: string): Promise<string> {
+async function readFileStart(path: string, key: string): Promise<string> {
   try {
     await using file = await open(path);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_FILE_BYTES), 0, MAX_FILE_BYTES, 0);

@@ -11,7 +11,7 @@ export interface ProbeOptions {
 
 /** Returns whether the issuer's keys can be loaded. Never rejects. */
 export async function probeIssuer(issuer: IssuerOptions, { timeoutMs, signal }: ProbeOptions): Promise<IssuerProbe> {
-  const found = await keyLoader(issuer)({ limitMs: timeoutMs, signal });
+  const found = await keyLoader(issuer)({ timeoutMs, signal });
   if (found.kind === "failed") return found;
   const { jwksUrl, keys } = found;
   if (keys.length > 0) return { kind: "ok", jwksUrl, keys: keys.length };

@@ -25,7 +25,7 @@ export function isPublicUrl(audience: string, publicUrl: string): boolean {
 }
 
 /** Returns the server name after `<publicUrl>/mcp/` as the token has it; `undefined` for any other audience. */
-export function serverOf(audience: string, publicUrl: string): string | undefined {
+export function serverNameOf(audience: string, publicUrl: string): string | undefined {
   const prefix = serverResource(publicUrl, "");
   return audience.startsWith(prefix) && audience.length > prefix.length ? audience.slice(prefix.length) : undefined;
 }
@@ -42,11 +42,11 @@ export function challengeOf({ publicUrl }: Pick<AuthRules, "publicUrl">, server?
   const scheme = 'Bearer realm="gateway"';
   if (publicUrl === undefined) return scheme;
   const url = publicUrl + WELL_KNOWN + (server === undefined ? "" : `/mcp/${server}`);
-  return `${scheme}, resource_metadata="${visible(url)}"`;
+  return `${scheme}, resource_metadata="${escapeForHeader(url)}"`;
 }
 
 /** Escapes everything that could end the quoted text or the header. A correctly written address stays unchanged. */
-function visible(url: string): string {
+function escapeForHeader(url: string): string {
   return url.replace(/[^\x21-\x7e]|["\\]/gu, (character) => encodeURIComponent(character.toWellFormed()));
 }
 

@@ -26,18 +26,18 @@ const MAX_AGE_MS = 5 * 60_000;
 
 export interface CachedVerifier extends Pick<TokenVerifier, "verify"> {
   /** Returns a token that was verified before and is still valid; always the same object. */
-  known(token: string): VerifiedToken | undefined;
+  findCached(token: string): VerifiedToken | undefined;
   /** Returns the number of kept tokens; a few are counted twice. */
   size(): number;
 }
 
 export type TokenSource = Pick<TokenVerifier, "verify" | "isStillValid">;
 
-interface Kept {
+interface CachedToken {
   readonly token: VerifiedToken;
   readonly length: number;
   /** Time at which the entry expires, in milliseconds of the monotonic clock. */
-  readonly agedAt: number;
+  readonly staleAt: number;
 }
 
 /**
@@ -46,47 +46,47 @@ interface Kept {
  */
 export function createCachedVerifier(verifier: () => TokenSource, clock: Clock): CachedVerifier {
   let source: TokenSource | undefined;
-  let younger = new Map<string, Kept>();
-  let older: ReadonlyMap<string, Kept> = new Map();
+  let younger = new Map<string, CachedToken>();
+  let older: ReadonlyMap<string, CachedToken> = new Map();
   let youngerLength = 0;
 
   function current(): TokenSource {
     const now = verifier();
     if (now !== source) {
       source = now;
-      turn();
-      turn();
+      rotate();
+      rotate();
     }
     return now;
   }
 
-  function turn(): void {
+  function rotate(): void {
     older = younger;
     younger = new Map();
     youngerLength = 0;
   }
 
-  function keep(digest: string, kept: Kept): void {
+  function store(digest: string, kept: CachedToken): void {
     youngerLength += kept.length - (younger.get(digest)?.length ?? 0);
     younger.set(digest, kept);
-    if (younger.size >= MAX_TOKENS / 2 || youngerLength >= MAX_LENGTH / 2) turn();
+    if (younger.size >= MAX_TOKENS / 2 || youngerLength >= MAX_LENGTH / 2) rotate();
   }
 
-  function find(digest: string, from: TokenSource): VerifiedToken | undefined {
+  function lookUp(digest: string, from: TokenSource): VerifiedToken | undefined {
     const recent = younger.get(digest);
     const kept = recent ?? older.get(digest);
     if (kept === undefined) return undefined;
-    const { token, agedAt } = kept;
-    if (clock.now() >= token.expiresAt + LEEWAY_MS || clock.monotonic() >= agedAt) return undefined;
+    const { token, staleAt } = kept;
+    if (clock.now() >= token.expiresAt + LEEWAY_MS || clock.monotonic() >= staleAt) return undefined;
     if (!from.isStillValid(token)) return undefined;
-    if (recent === undefined) keep(digest, kept);
+    if (recent === undefined) store(digest, kept);
     return token;
   }
 
   return {
-    known(text) {
+    findCached(text) {
       const from = current();
-      return text.length > MAX_TOKEN_LENGTH ? undefined : find(digestOf(text), from);
+      return text.length > MAX_TOKEN_LENGTH ? undefined : lookUp(digestOf(text), from);
     },
 
     async verify(text, signal): Promise<TokenVerdict> {
@@ -95,11 +95,11 @@ export function createCachedVerifier(verifier: () => TokenSource, clock: Clock):
       if (text.length > MAX_TOKEN_LENGTH) return used.verify(text, signal);
       signal.throwIfAborted();
       const digest = digestOf(text);
-      const found = find(digest, used);
+      const found = lookUp(digest, used);
       if (found !== undefined) return found;
       const verdict = await used.verify(text, signal);
       if (verdict.kind === "verified" && used === current()) {
-        keep(digest, { token: verdict, length: text.length, agedAt: clock.monotonic() + MAX_AGE_MS });
+        store(digest, { token: verdict, length: text.length, staleAt: clock.monotonic() + MAX_AGE_MS });
       }
       return verdict;
     },

@@ -22,19 +22,19 @@ interface TokenCallers {
 }
 
 /** Identifications computed once for a token under one configuration. */
-interface Answers {
+interface CachedIdentifications {
   readonly rules: AuthRules;
   readonly atServer: ReadonlyMap<string, Identification>;
   readonly elsewhere: Identification;
 }
 
 export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
-  const known = new WeakMap<VerifiedToken, Answers>();
+  const known = new WeakMap<VerifiedToken, CachedIdentifications>();
 
-  function answer(token: VerifiedToken, rules: AuthRules, servers: readonly string[]): Identification {
+  function identificationFor(token: VerifiedToken, rules: AuthRules, servers: readonly string[]): Identification {
     let answers = known.get(token);
     if (answers?.rules !== rules) {
-      answers = answersOf(token, rules);
+      answers = identificationsOf(token, rules);
       known.set(token, answers);
     }
     const named = servers.find((server) => answers?.atServer.has(server));
@@ -45,20 +45,20 @@ export function createTokenCallers(tokens: CachedVerifier): TokenCallers {
     identify(text, rules, servers = [], signal) {
       // No issuer is accepted here, so nothing is verified.
       if (rules.issuers.length === 0) return refused(faultOfForm(text));
-      const token = tokens.known(text);
-      if (token !== undefined) return answer(token, rules, servers);
+      const token = tokens.findCached(text);
+      if (token !== undefined) return identificationFor(token, rules, servers);
       return tokens
         .verify(text, signal)
         .then((verdict) =>
           verdict.kind === "verified"
-            ? answer(verdict, rules, servers)
+            ? identificationFor(verdict, rules, servers)
             : refused(FAULTS[verdict.fault], verdict.issuer),
         );
     },
   };
 }
 
-function answersOf(token: VerifiedToken, rules: AuthRules): Answers {
+function identificationsOf(token: VerifiedToken, rules: AuthRules): CachedIdentifications {
   const outcome = callerOutcome(token, rules);
   switch (outcome.kind) {
     case "everywhere":

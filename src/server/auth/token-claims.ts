@@ -36,7 +36,7 @@ type ClaimsReading = CallerClaims | { readonly kind: "refused"; readonly fault: 
 export function readClaims(claims: JsonObject, issuer: IssuerOptions, nowMs: number): ClaimsReading {
   const times = readTimes(claims, nowMs / 1000);
   if (times.kind === "refused") return times;
-  const audiences = listOfTexts(member(claims, "aud"));
+  const audiences = stringList(member(claims, "aud"));
   if (audiences === undefined) return refused("malformed");
   if (!isEmailUsable(member(claims, "email_verified"))) return refused("email_not_verified");
   const subject = member(claims, issuer.subjectClaim);
@@ -70,7 +70,7 @@ const isTime = (value: unknown): value is number => typeof value === "number" &&
 const isTimeOrAbsent = (value: unknown): value is number | undefined => value === undefined || isTime(value);
 
 /** Returns a string or an array of strings as an array, empty if absent; `undefined` for anything else. */
-function listOfTexts(value: unknown): readonly string[] | undefined {
+function stringList(value: unknown): readonly string[] | undefined {
   if (value === undefined) return [];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.every((item) => typeof item === "string") ? list : undefined;
@@ -92,11 +92,11 @@ export function isName(value: unknown): value is string {
 
 function displayNameOf(claims: JsonObject, { nameClaim }: IssuerOptions): string | undefined {
   const names = nameClaim === undefined ? ["preferred_username", "email"] : [nameClaim];
-  return names.map((name) => cleaned(member(claims, name))).find((name) => name !== undefined);
+  return names.map((name) => printableLine(member(claims, name))).find((name) => name !== undefined);
 }
 
 /** Returns one line of printable text, shortened, or `undefined` if nothing is left. */
-function cleaned(value: unknown): string | undefined {
+function printableLine(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const line = value.replace(/\s+/g, " ").replace(UNPRINTABLES, "").trim();
   const cut = [...line].slice(0, MAX_DISPLAY_LENGTH).join("");

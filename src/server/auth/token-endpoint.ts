@@ -5,7 +5,7 @@
 
 import type { SecureContext } from "node:tls";
 import { anySignal } from "../../base/index.ts";
-import { discovered, endpointIn, type LoadOptions, readBearer, trustIn } from "./load-keys.ts";
+import { endpointOf, fetchDiscovery, type LoadOptions, readBearer, trustLoader } from "./load-keys.ts";
 import type { IssuerOptions } from "./types.ts";
 
 export interface TokenEndpoint {
@@ -22,15 +22,15 @@ export type FindTokenEndpoint = (options: LoadOptions) => Promise<TokenEndpoint>
 const DEFAULT_METHODS: readonly string[] = ["client_secret_basic"];
 
 export function tokenEndpointFinder(issuer: IssuerOptions): FindTokenEndpoint {
-  const trust = trustIn(issuer);
-  return async ({ limitMs, signal }) => {
+  const trust = trustLoader(issuer);
+  return async ({ timeoutMs, signal }) => {
     const secureContext = await trust();
     const token = await readBearer(issuer.tokenFile);
-    const limit = AbortSignal.timeout(limitMs);
+    const limit = AbortSignal.timeout(timeoutMs);
     const { proxies } = issuer;
-    const found = await discovered(issuer, { secureContext, token, proxies, signal: anySignal([signal, limit]) });
+    const found = await fetchDiscovery(issuer, { secureContext, token, proxies, signal: anySignal([signal, limit]) });
     const methods = found.document["token_endpoint_auth_methods_supported"];
     const authMethods = Array.isArray(methods) ? methods.filter((it) => typeof it === "string") : DEFAULT_METHODS;
-    return { url: endpointIn(found, "token_endpoint"), authMethods, secureContext };
+    return { url: endpointOf(found, "token_endpoint"), authMethods, secureContext };
   };
 }

@@ -38,7 +38,7 @@ export function readToken(text: string): TokenReading {
   if (!isAlgorithm(algorithm)) return { kind: "refused", fault: "algorithm" };
   const kid = member(header, "kid");
   if (kid !== undefined && typeof kid !== "string") return MALFORMED;
-  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64") || !isOfCaller(member(header, "typ"))) {
+  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64") || !canNameCaller(member(header, "typ"))) {
     return MALFORMED;
   }
   const claims = parsePart(body);
@@ -51,7 +51,7 @@ export function readToken(text: string): TokenReading {
  * and mark them with a name that ends in `+jwt` (RFC 8725 section 3.11). Of these, only access tokens (RFC 9068) name a caller;
  * ID tokens have no such name.
  */
-function isOfCaller(type: unknown): boolean {
+function canNameCaller(type: unknown): boolean {
   if (type === undefined) return true;
   if (typeof type !== "string") return false;
   const name = type.toLowerCase().replace(/^application\//, "");

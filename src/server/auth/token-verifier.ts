@@ -18,7 +18,7 @@ import { readToken, type TokenText } from "./token-text.ts";
 import type { IssuerOptions, TokenFault, TokenVerdict, TokenVerifier, VerifiedToken } from "./types.ts";
 
 /** Timeout for discovery and keys together, in milliseconds. */
-const FETCH_LIMIT_MS = 10_000;
+const FETCH_TIMEOUT_MS = 10_000;
 
 /** Maximum number of keys tried for one token. There is more than one only if the token names no key, or an ambiguous one. */
 const MAX_TRIED_KEYS = 4;
@@ -30,7 +30,7 @@ export interface TokenVerifierOptions {
   readonly log: Log;
   readonly metrics?: TokenMetrics;
   /** Timeout for discovery and keys together, in milliseconds; 10 s by default. */
-  readonly fetchLimitMs?: number;
+  readonly fetchTimeoutMs?: number;
 }
 
 interface Issuer {
@@ -46,17 +46,17 @@ interface SigningKeys {
 
 /** Creates a verifier, which fetches nothing before the first token. A reload creates a new one and closes the old one. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { issuers, clock, log, metrics, fetchLimitMs: limitMs = FETCH_LIMIT_MS } = options;
+  const { issuers, clock, log, metrics, fetchTimeoutMs: timeoutMs = FETCH_TIMEOUT_MS } = options;
   const byUrl = new Map<unknown, Issuer>();
   for (const it of issuers) {
     assert(!byUrl.has(it.url), "two issuers have the same address, so a token would belong to both");
     const onLoad = (kind: "loaded" | "failed") => metrics?.countKeyFetch(it.name, kind);
-    const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), limitMs, clock, log, onLoad });
+    const keys = createIssuerKeys({ issuer: it.name, load: keyLoader(it), timeoutMs, clock, log, onLoad });
     byUrl.set(it.url, { options: it, keys });
   }
   const signers = new WeakMap<VerifiedToken, SigningKeys>();
 
-  async function judge(text: string, signal: AbortSignal): Promise<TokenVerdict> {
+  async function verifyToken(text: string, signal: AbortSignal): Promise<TokenVerdict> {
     const token = readToken(text);
     if (token.kind === "refused") return refused(token.fault, undefined);
     const issuer = byUrl.get(member(token.claims, "iss"));
@@ -64,7 +64,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     const { name } = issuer.options;
     const caller = readClaims(token.claims, issuer.options, clock.now());
     if (caller.kind === "refused") return refused(caller.fault, name);
-    const signature = await judgeSignature(token, issuer.keys, signal);
+    const signature = await verifySignature(token, issuer.keys, signal);
     if (signature.kind === "refused") return refused(signature.fault, name);
     const { subject, displayName, audiences, expiresAt } = caller;
     const { claims } = token;
@@ -76,7 +76,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     async verify(text, signal) {
       signal.throwIfAborted();
-      const verdict = await judge(text, signal);
+      const verdict = await verifyToken(text, signal);
       metrics?.countVerification(verdict.issuer, verdict.kind === "refused" ? verdict.fault : "verified");
       return verdict;
     },
@@ -99,17 +99,17 @@ type SignatureVerdict =
   | { readonly kind: "refused"; readonly fault: TokenFault };
 
 /** Verifies the signature. A success returns `keys`: the issuer's keys, one of which signed the token. */
-async function judgeSignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<SignatureVerdict> {
+async function verifySignature(token: TokenText, issuer: IssuerKeys, signal: AbortSignal): Promise<SignatureVerdict> {
   const known = await issuer.current(signal);
   if (known === undefined) return { kind: "refused", fault: "keys_unavailable" };
-  const judgement = await tryKeys(token, known);
-  if (judgement.kind === "signed") return judgement;
+  const verdict = await tryKeys(token, known);
+  if (verdict.kind === "signed") return verdict;
   // A signature that the named key did not make stays invalid. If no key is named, the right one may be missing.
-  const mayBeMissing = judgement.fault === "unknown_key" || token.kid === undefined;
-  if (!mayBeMissing || known.wereFetchedNow) return judgement;
+  const mayBeMissing = verdict.fault === "unknown_key" || token.kid === undefined;
+  if (!mayBeMissing || known.wereFetchedNow) return verdict;
   const newer = await issuer.fetchNewer(known, signal);
   if (newer !== undefined) return await tryKeys(token, newer);
-  return issuer.isUnreachable() ? { kind: "refused", fault: "keys_unavailable" } : judgement;
+  return issuer.isUnreachable() ? { kind: "refused", fault: "keys_unavailable" } : verdict;
 }
 
 async function tryKeys(token: TokenText, { keys }: KnownKeys): Promise<SignatureVerdict> {

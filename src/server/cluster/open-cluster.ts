@@ -19,7 +19,7 @@ import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
  * Maximum number of concurrent writes. It is less than the number of results that the state machine keeps for a client, so that
  * every retry finds its result.
  */
-const MAX_WRITES_UNDER_WAY = 1_000;
+const MAX_CONCURRENT_WRITES = 1_000;
 
 const MAX_TIMEOUT_MS = 60_000;
 
@@ -53,7 +53,7 @@ export interface OpenClusterOptions extends ClusterOptions {
   readonly canOpenRing?: (row: string) => boolean;
 }
 
-interface Waiting {
+interface PendingAsk {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -66,7 +66,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   const { log, onTiming, onWritten, canOpenRing, ...plain } = options;
   signal?.throwIfAborted();
   const followed = createView((error) => log.error("a listener for state changes failed", { error }));
-  const waiting = new Map<number, Waiting>();
+  const pendingAsks = new Map<number, PendingAsk>();
   const statusListeners = new Set<(status: ClusterStatus) => void>();
   const clientId = randomBytes(16).toString("hex");
   let status: ClusterStatus | undefined;
@@ -74,12 +74,12 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   let lastSequence = 0;
   let isClosing = false;
   let fault: Error | undefined;
-  let writesUnderWay = 0;
+  let concurrentWrites = 0;
   let logNow = 0;
 
   const failAll = (error: Error): void => {
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
+    for (const { reject } of pendingAsks.values()) reject(error);
+    pendingAsks.clear();
   };
 
   const started = withResolvers();
@@ -88,7 +88,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     fault ??= error;
     if (fault === undefined && !isClosing) fault = new Error("the raft worker ended unexpectedly");
     const end = fault ?? new ClusterError("no_leader", "the cluster is closed");
-    failAll(fault === undefined ? end : faulty("unknown", "it may still be applied", fault));
+    failAll(fault === undefined ? end : stoppingError("unknown", "it may still be applied", fault));
     started.reject(end);
     ended.resolve(fault);
   };
@@ -122,12 +122,12 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         void reply(message.id, message.question);
         return;
       case "answer":
-        waiting.get(message.id)?.resolve(message.value);
-        waiting.delete(message.id);
+        pendingAsks.get(message.id)?.resolve(message.value);
+        pendingAsks.delete(message.id);
         return;
       case "failure":
-        waiting.get(message.id)?.reject(clusterErrorOf(message.failure));
-        waiting.delete(message.id);
+        pendingAsks.get(message.id)?.reject(clusterErrorOf(message.failure));
+        pendingAsks.delete(message.id);
         return;
       case "log":
         log[message.level](message.message, message.fields);
@@ -150,11 +150,11 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     onEnd,
   });
 
-  const answering: ((question: unknown) => Promise<Uint8Array | undefined>)[] = [];
+  const questionHandlers: ((question: unknown) => Promise<Uint8Array | undefined>)[] = [];
   const reply = async (id: number, question: unknown): Promise<void> => {
     let body: Uint8Array | undefined;
     try {
-      for (const answer of answering) {
+      for (const answer of questionHandlers) {
         body = await answer(question);
         if (body !== undefined) break;
       }
@@ -177,7 +177,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   const ask = (what: Ask, aborted?: AbortSignal): Promise<unknown> => {
-    if (fault !== undefined) return Promise.reject(faulty("not-applied", "use another node", fault));
+    if (fault !== undefined) return Promise.reject(stoppingError("not-applied", "use another node", fault));
     if (isClosing && what.kind !== "close") {
       return Promise.reject(new ClusterError("no_leader", "the gateway is stopping"));
     }
@@ -186,13 +186,13 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     const id = lastAsk;
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
-        waiting.delete(id);
+        pendingAsks.delete(id);
         queueMessage({ kind: "forget", id });
         reject(aborted?.reason);
       };
       aborted?.addEventListener("abort", onAbort, { once: true });
       const release = (): void => aborted?.removeEventListener("abort", onAbort);
-      waiting.set(id, {
+      pendingAsks.set(id, {
         resolve: (value) => {
           release();
           resolve(value);
@@ -207,7 +207,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   };
 
   const write: Cluster["write"] = async (command, { by, timeoutMs, signal: aborted, idempotency }) => {
-    if (writesUnderWay >= MAX_WRITES_UNDER_WAY)
+    if (concurrentWrites >= MAX_CONCURRENT_WRITES)
       throw new ClusterError("busy", "too many writes are in progress: try again");
     lastSequence += 1;
     const encoded = encodeCommand({
@@ -226,15 +226,15 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
         `a write can have at most ${MAX_COMMAND_BYTES} bytes, but this one has ${encoded.length}`,
       );
     }
-    writesUnderWay += 1;
+    concurrentWrites += 1;
     const begunAt = performance.now();
     try {
-      const asked: Ask = { kind: "write", command: encoded, timeoutMs: limited(timeoutMs) };
+      const asked: Ask = { kind: "write", command: encoded, timeoutMs: clampTimeout(timeoutMs) };
       const result = (await ask(asked, aborted)) as CommandResult;
       onWritten?.((performance.now() - begunAt) / 1_000);
       return result;
     } finally {
-      writesUnderWay -= 1;
+      concurrentWrites -= 1;
     }
   };
 
@@ -258,16 +258,16 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     },
     write,
     async readBarrier({ timeoutMs, signal: aborted }) {
-      await ask({ kind: "read-barrier", timeoutMs: limited(timeoutMs) }, aborted);
+      await ask({ kind: "read-barrier", timeoutMs: clampTimeout(timeoutMs) }, aborted);
     },
     async prune(keep, { timeoutMs, signal: aborted }) {
-      await ask({ kind: "prune", keep, timeoutMs: limited(timeoutMs) }, aborted);
+      await ask({ kind: "prune", keep, timeoutMs: clampTimeout(timeoutMs) }, aborted);
     },
     async remove(id, { timeoutMs, signal: aborted }) {
-      await ask({ kind: "remove", id, timeoutMs: limited(timeoutMs) }, aborted);
+      await ask({ kind: "remove", id, timeoutMs: clampTimeout(timeoutMs) }, aborted);
     },
     async transferLeader(to, { timeoutMs, signal: aborted }) {
-      return (await ask({ kind: "transfer", to, timeoutMs: limited(timeoutMs) }, aborted)) as string;
+      return (await ask({ kind: "transfer", to, timeoutMs: clampTimeout(timeoutMs) }, aborted)) as string;
     },
     async saveSnapshot({ stale, signal: aborted }) {
       dataDir();
@@ -278,7 +278,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     restore: createRestore({ dataDir, write, canOpenRing }),
     async askMember(id, question, { timeoutMs, signal: aborted }) {
       try {
-        const asked: Ask = { kind: "ask-member", id, question, timeoutMs: limited(timeoutMs) };
+        const asked: Ask = { kind: "ask-member", id, question, timeoutMs: clampTimeout(timeoutMs) };
         return (await ask(asked, aborted)) as Uint8Array | undefined;
       } catch {
         aborted.throwIfAborted();
@@ -286,7 +286,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       }
     },
     onQuestion(answer) {
-      answering.push(answer);
+      questionHandlers.push(answer);
     },
     async handOver(aborted) {
       await ask({ kind: "hand-over" }, aborted);
@@ -337,12 +337,12 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
   return cluster;
 }
 
-function limited(timeoutMs: number): number {
+function clampTimeout(timeoutMs: number): number {
   return Math.min(Math.max(1, timeoutMs), MAX_TIMEOUT_MS);
 }
 
 /** Returns the error for waiting callers: the cause is in the node's log, and their requests may still be carried out. */
-function faulty(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
+function stoppingError(outcome: "unknown" | "not-applied", what: string, cause: Error): ClusterError {
   return new ClusterError("no_leader", `this node is stopping after an error, which is in its log; ${what}`, {
     details: { outcome },
     cause,

@@ -8,7 +8,7 @@ import { type Log, machineMonotonic } from "../../base/index.ts";
 import type { Message } from "../core/raft/index.ts";
 import { ClusterError } from "./cluster-error.ts";
 import { createForwardClient, type ForwardAnswer, type ForwardReply, startForward } from "./forward/index.ts";
-import { type ClusterKeys, createIdentity, keepFresh, type Peer } from "./identity/index.ts";
+import { type ClusterKeys, createIdentity, type Peer, startCertificateRenewal } from "./identity/index.ts";
 import type { Peers } from "./members/peers.ts";
 import { type Network, type NetworkReply, type NetworkRequest, type NetworkRequestKind, NO_BODY } from "./network.ts";
 import type { Header } from "./requests/cluster-requests.ts";
@@ -37,12 +37,12 @@ interface NetworkOptions {
 const PROTOCOL = [1, 1] as const;
 
 /** Timeout of requests that set none, in milliseconds. */
-const REQUEST_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Free space needed for a received snapshot and the state that is built from it, as a multiple of its size. */
 const RECEIVE_FACTOR = 3;
 
-const ALONE: Network = {
+const NO_NETWORK: Network = {
   send() {},
   sendSnapshot: () => Promise.reject(new ClusterError("conflict", "this node has no peers")),
   setPeers() {},
@@ -56,7 +56,8 @@ const ALONE: Network = {
 export async function openNetwork(given: NetworkOptions): Promise<Network> {
   const { options, keys, previousKeys, storage, log } = given;
   const canListen = options.raftAddr !== "" && options.forwardAddr !== "";
-  if (keys === undefined || (!canListen && options.start.kind !== "join" && options.rejoin === undefined)) return ALONE;
+  if (keys === undefined || (!canListen && options.start.kind !== "join" && options.rejoin === undefined))
+    return NO_NETWORK;
 
   const { nodeId } = options;
   const { storageId } = storage.log.identity;
@@ -84,11 +85,16 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     ...(previousKeys !== undefined && { previousKeys }),
     subject: { kind: "node", id: nodeId },
   });
-  const stopRenewal = keepFresh(identity, {
+  const stopRenewal = startCertificateRenewal(identity, {
     now: Date.now,
     onFailure: (error) => log.error("the node certificate was not renewed", { error }),
   });
-  const judge = ({ nodeId: id, storageId: storage, raftAddr = "", joined = false }: Hello): string | undefined => {
+  const refusalCodeFor = ({
+    nodeId: id,
+    storageId: storage,
+    raftAddr = "",
+    joined = false,
+  }: Hello): string | undefined => {
     const peers = given.peers();
     // A peer that connects before the member directory exists would be missing from it while the connection lasts.
     return peers === undefined
@@ -100,7 +106,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     listen: options.raftAddr,
     identity,
     self,
-    judge,
+    refusalCodeFor,
     rollbackCodeFor: ({ nodeId: id, storageId: storage, log: words }) =>
       given.peers()?.rollbackCodeFor({ nodeId: id, storageId: storage, log: words }),
     decidesRivalry: (id) => given.peers()?.decidesRivalry(id) === true,
@@ -128,9 +134,9 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       listen: options.forwardAddr,
       identity,
       self,
-      judge: () => undefined,
+      refusalCodeFor: () => undefined,
       onRequest: async ({ kind, header, body, peer }) =>
-        isReadOf(header, peer) ? read(header, given) : answer(kind, header, body, given),
+        isNodeRead(header, peer) ? read(header, given) : answer(kind, header, body, given),
       log,
     });
   } catch (error) {
@@ -184,7 +190,7 @@ function frameKind(kind: NetworkRequestKind): Exclude<NetworkRequestKind, "remov
 }
 
 /** Returns whether this is a read by a node, which has authorized its caller. A command line has no such authorization. */
-function isReadOf(header: unknown, { kind }: Peer): header is Header {
+function isNodeRead(header: unknown, { kind }: Peer): header is Header {
   return kind === "node" && typeof header === "object" && header !== null && (header as Header)["op"] === "read";
 }
 
@@ -215,7 +221,7 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
 }
 
 function timeoutOf({ timeout_ms: stated }: Header): number {
-  return typeof stated === "number" && stated > 0 ? Math.min(stated, 60_000) : REQUEST_MS;
+  return typeof stated === "number" && stated > 0 ? Math.min(stated, 60_000) : REQUEST_TIMEOUT_MS;
 }
 
 function readReply(reply: ForwardReply): NetworkReply {
@@ -231,7 +237,7 @@ function readReply(reply: ForwardReply): NetworkReply {
     case "unreachable":
       return {
         kind: "unreachable",
-        why: explain(reply.code, reply.message),
+        why: withRemedy(reply.code, reply.message),
         isSilent: reply.failure === "unreachable",
       };
     case "busy":
@@ -244,7 +250,7 @@ function readReply(reply: ForwardReply): NetworkReply {
 }
 
 /** Adds the operator's remedy for a refusal at the handshake. */
-function explain(code: string, message: string): string {
+function withRemedy(code: string, message: string): string {
   const remedy = REMEDIES.get(code);
   return remedy === undefined ? message : `${message}: ${remedy}`;
 }

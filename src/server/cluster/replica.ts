@@ -6,15 +6,15 @@
 import { machineMonotonic } from "../../base/index.ts";
 import type { Configuration } from "../core/raft/index.ts";
 import { encodeProposal, readFeatureLevel } from "../core/state/index.ts";
-import { createMachine, divergedError, snapshotKeyOf } from "./consensus/applied-state.ts";
+import { createAppliedState, divergedError, snapshotKeyOf } from "./consensus/applied-state.ts";
+import { describeCluster } from "./consensus/cluster-status.ts";
 import { createDriver } from "./consensus/driver.ts";
 import { createDriverPorts } from "./consensus/driver-ports.ts";
 import type { ReadOutcome, WriteOutcome } from "./consensus/driver-types.ts";
 import { createNotifier } from "./consensus/notifier.ts";
 import { createOwnCommands } from "./consensus/own-commands.ts";
-import { FLOW } from "./consensus/raft-limits.ts";
+import { RAFT_LIMITS } from "./consensus/raft-limits.ts";
 import { createStateWriter } from "./consensus/state-writer.ts";
-import { describeCluster } from "./consensus/status.ts";
 import { readBarrier, type SubmitPorts } from "./consensus/submit.ts";
 import { ELECTION_TICKS, startTicker, TICK_MS } from "./consensus/ticker.ts";
 import { createDiskWatch } from "./disk-watch.ts";
@@ -73,7 +73,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     onDrained: () => driver.resume(),
     onFault: failOnce,
   });
-  const machine = createMachine({
+  const machine = createAppliedState({
     storage,
     state: parts.state,
     configuration: initial,
@@ -147,7 +147,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     },
   });
   const driver = createDriver(
-    { ...FLOW, id: nodeId, log: storage.log, applied: parts.state.applied.index, random: () => Math.random() },
+    { ...RAFT_LIMITS, id: nodeId, log: storage.log, applied: parts.state.applied.index, random: () => Math.random() },
     ports,
   );
 
@@ -320,7 +320,7 @@ export function runReplica(parts: ReplicaParts): Replica {
   });
 
   const onSecond = (): void => {
-    peers.noteSafeIndexes();
+    peers.recordSafeIndexes();
     watchClocks();
     reportStatus();
     if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);

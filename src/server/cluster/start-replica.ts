@@ -81,8 +81,8 @@ export async function startReplica(
     );
     const asking: JoinRequestPorts = { network, request: self, log, signal, now: () => performance.now() };
     const state = storage.log.isBlank
-      ? await begin(options, storage, self, reportedMembers, asking)
-      : await load(storage, log);
+      ? await bootstrapOrJoin(options, storage, self, reportedMembers, asking)
+      : await loadOrRebuild(storage, log);
     signal.throwIfAborted();
     const clusterId = keys?.clusterId;
     replica = owner.own(
@@ -115,7 +115,7 @@ function describeSelf(options: ClusterOptions, storage: Storage): Member {
 }
 
 /** Bootstraps or joins with a directory that has never been part of a cluster. */
-async function begin(
+async function bootstrapOrJoin(
   options: ClusterOptions,
   storage: Storage,
   self: Member,
@@ -141,7 +141,7 @@ async function begin(
  * Loads the state from disk. Its rows are not synced with the log, and a power failure may leave some older than others; then
  * they are rebuilt from the snapshot, and the log brings them up to date.
  */
-async function load(storage: Storage, log: Log): Promise<State> {
+async function loadOrRebuild(storage: Storage, log: Log): Promise<State> {
   const store = storage.state();
   const rows: Row[] = [];
   for await (const slice of store.load()) for (const row of slice) rows.push(row);
@@ -149,7 +149,7 @@ async function load(storage: Storage, log: Log): Promise<State> {
   const state = loadState({ applied, rows });
   if (state.digest === digest) return state;
   const record = storage.log.snapshotRecord;
-  if (record === undefined || record.size === 0) throw unusable(storage.path);
+  if (record === undefined || record.size === 0) throw damagedStateError(storage.path);
   log.warn("the stored state differs from the last write; it is rebuilt from the snapshot", {
     snapshot: record.index,
   });
@@ -165,7 +165,7 @@ async function rebuild(storage: Storage, record: SnapshotRecord): Promise<State>
     for (const row of slice) rows.push(row);
     await build.add(slice);
   }
-  if (decoder.end().digest !== record.digest) throw unusable(storage.path);
+  if (decoder.end().digest !== record.digest) throw damagedStateError(storage.path);
   const applied = { index: record.index, term: record.term, now: record.now };
   await build.finish(applied, record.digest);
   await storage.adopt(build.generation);
@@ -173,7 +173,7 @@ async function rebuild(storage: Storage, record: SnapshotRecord): Promise<State>
   return loadState({ applied, rows });
 }
 
-function unusable(path: string): StorageError {
+function damagedStateError(path: string): StorageError {
   return new StorageError(
     "damaged",
     `the data directory ${path} is damaged (the rows of the state are not those that were written): ` +

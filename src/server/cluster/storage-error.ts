@@ -43,20 +43,20 @@ export class StorageError extends Error {
  * Remedy for a damaged directory. It must not suggest a repair or a restored copy: a node that forgets a vote or an entry can
  * undo what others committed.
  */
-const REPLACE =
+const REPLACE_HINT =
   "Do not use it again: move it away and start this node with an empty one that joins its cluster (cluster.join). " +
   "If no majority of the cluster is left, run 'gateway cluster recover' on the survivor with the highest last term, " +
   "then the highest last index. If this was the only node, use 'gateway snapshot restore' with an empty one";
 
 export function damaged(path: string, what: string, cause?: unknown): StorageError {
-  return new StorageError("damaged", `the data directory ${path} is damaged (${what}). ${REPLACE}`, { cause });
+  return new StorageError("damaged", `the data directory ${path} is damaged (${what}). ${REPLACE_HINT}`, { cause });
 }
 
 export function forgot(path: string, what: string): StorageError {
   return new StorageError(
     "forgot",
     `the data directory ${path} is older than what this node has acknowledged (${what}): it was restored from a ` +
-      `copy, or its disk lost writes. ${REPLACE}`,
+      `copy, or its disk lost writes. ${REPLACE_HINT}`,
   );
 }
 

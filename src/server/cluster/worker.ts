@@ -13,27 +13,27 @@ const main = threadCaller<readonly ToWorker[], readonly FromWorker[]>();
 const stop = new AbortController();
 let queuedMessages: FromWorker[] = [];
 /** Running asks; false if the caller no longer waits for the answer. */
-const asked = new Map<number, boolean>();
+const runningAsks = new Map<number, boolean>();
 let started: StartedReplica | undefined;
 
 const logAt =
   (level: LogLevel) =>
   (message: string, fields: Readonly<Record<string, unknown>> = {}): void =>
-    queueMessage({ kind: "log", level, message, fields: plain(fields) });
+    queueMessage({ kind: "log", level, message, fields: withErrorMessages(fields) });
 const log: Log = { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
 
 const questions = createPeerQueries((id, question) => queueMessage({ kind: "question", id, question }));
 
 main.onMessage((messages) => {
   const replica = started?.replica;
-  const takeAll = (): void => {
-    for (const message of messages) take(message);
+  const handleAll = (): void => {
+    for (const message of messages) handleMessage(message);
   };
-  if (replica === undefined) takeAll();
-  else replica.batch(takeAll);
+  if (replica === undefined) handleAll();
+  else replica.batch(handleAll);
 });
 
-function take(message: ToWorker): void {
+function handleMessage(message: ToWorker): void {
   switch (message.kind) {
     case "start":
       void start(message);
@@ -42,7 +42,7 @@ function take(message: ToWorker): void {
       void answer(message.id, message.ask);
       return;
     case "forget":
-      if (asked.has(message.id)) asked.set(message.id, false);
+      if (runningAsks.has(message.id)) runningAsks.set(message.id, false);
       return;
     case "reply":
       questions.settle(message.id, message.body);
@@ -114,17 +114,17 @@ function fail(error: unknown): void {
 }
 
 async function answer(id: number, ask: Ask): Promise<void> {
-  asked.set(id, true);
+  runningAsks.set(id, true);
   try {
     const value = await perform(ask);
     // The rows of a write are sent before its answer.
     started?.replica.flush();
-    if (asked.get(id) === true) queueMessage({ kind: "answer", id, value });
+    if (runningAsks.get(id) === true) queueMessage({ kind: "answer", id, value });
     if (ask.kind === "close") sendLast();
   } catch (error) {
-    if (asked.get(id) === true) queueMessage({ kind: "failure", id, failure: failureOf(error) });
+    if (runningAsks.get(id) === true) queueMessage({ kind: "failure", id, failure: failureOf(error) });
   } finally {
-    asked.delete(id);
+    runningAsks.delete(id);
   }
 }
 
@@ -177,7 +177,7 @@ function codeOf(error: unknown): unknown {
 }
 
 /** Replaces errors by their messages, since errors lose their fields when they cross threads. */
-function plain(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function withErrorMessages(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(fields).map(([key, value]) => [key, value instanceof Error ? value.message : value]),
   );

@@ -225,7 +225,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       case "token_exchange": {
         const trusted = issuer(credential.issuer);
         if (trusted === undefined) return { verdict: "fail", words: `no issuer ${credential.issuer} in the node file` };
-        await tokenEndpointFinder(trusted)({ limitMs: TOKEN_LIMIT_MS, signal });
+        await tokenEndpointFinder(trusted)({ timeoutMs: TOKEN_LIMIT_MS, signal });
         const words = `the token endpoint of ${credential.issuer} is known; whether it exchanges only a caller can prove`;
         return { verdict: "note", words };
       }

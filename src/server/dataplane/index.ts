@@ -28,7 +28,7 @@ export { createModelCalls } from "./model-calls/index.ts";
 export type {
   DecisionRecord,
   DecisionTrail,
-  Governing,
+  GovernancePorts,
   Ports,
   SuspendedKind,
   Suspension,

@@ -37,7 +37,7 @@ export interface Ports {
    * Replicated state and audit trail; `undefined` in flag mode, which has no state: callers are not authenticated, suspended,
    * metered or recorded.
    */
-  readonly governing?: Governing | undefined;
+  readonly governancePorts?: GovernancePorts | undefined;
   /** Statistics of providers; absent in flag mode, which has no admin API to read them. */
   readonly statistics?: Pick<Statistics, "of">;
   readonly refusals?: Pick<Refusals, "refused">;
@@ -69,7 +69,7 @@ export type TlsLayerAnswer =
  * State that governs requests and is not configuration: replicated state as known by this node, budget allowances and the audit
  * trail.
  */
-export interface Governing {
+export interface GovernancePorts {
   readonly callers: Callers;
   /** Returns the `url` of an entry of the node file's `issuers`, as it was last read. */
   issuerUrl(name: string): string | undefined;

@@ -142,15 +142,15 @@ class RequestHandler {
 
   #locate(): void {
     const exchange = this.#exchange;
-    const { admission, governing, metrics, snapshot: inForce } = this.#ports;
+    const { admission, governancePorts, metrics, snapshot: inForce } = this.#ports;
     const { request, report, requestId } = exchange;
     const snapshot = inForce(); // the whole request uses this configuration
     if (exchange.crossOrigin !== undefined && this.#handleCrossOrigin(exchange.crossOrigin, snapshot)) return; // refuses with 403
-    if (governing?.isRemoved() === true) {
+    if (governancePorts?.isRemoved() === true) {
       exchange.form = dialectForm(dialectOf(request));
       throw removedError(); // refuses with 503
     }
-    const wellKnownDocument = wellKnown(request, snapshot, governing); // refuses with 404
+    const wellKnownDocument = wellKnown(request, snapshot, governancePorts); // refuses with 404
     if (wellKnownDocument !== undefined) {
       report.labels = metrics.labels(wellKnownDocument.route);
       this.#answer(wellKnownDocument.document);
@@ -188,7 +188,7 @@ class RequestHandler {
       challengedServer: server?.fronted && server.name,
     };
     const arrival = { snapshot, isRegistry, agent, place, asked };
-    const found = identify(request, snapshot.governance, governing, asked); // refuses with 401
+    const found = identify(request, snapshot.governance, governancePorts, asked); // refuses with 401
     if (found instanceof Promise) this.#endIfFails(found.then((caller) => this.#readBody(caller, arrival)));
     else this.#readBody(found, arrival);
   }
@@ -217,11 +217,11 @@ class RequestHandler {
     const exchange = this.#exchange;
     const { request } = exchange;
     const { snapshot, agent } = arrival;
-    const { governing } = this.#ports;
+    const { governancePorts } = this.#ports;
     exchange.report.caller = caller;
     const effective = effectiveProfileOf(caller, snapshot.governance); // refuses with 403
     exchange.report.facts.profile = effective.profile.name;
-    if (governing !== undefined) admitCaller(effective.caller, governing.suspensions); // refuses with 403
+    if (governancePorts !== undefined) admitCaller(effective.caller, governancePorts.suspensions); // refuses with 403
     if (arrival.isRegistry) {
       this.#answer(registryDocument(request, snapshot.fronted, effective));
       return;
@@ -250,24 +250,24 @@ class RequestHandler {
     const exchange = this.#exchange;
     const { request } = exchange;
     const ports = this.#ports;
-    const { governing } = ports;
+    const { governancePorts } = ports;
     exchange.markBodyRead();
-    if (governing !== undefined) {
-      recheckCredential(effective.caller, snapshot.governance, governing, asked.challengedServer); // refuses with 401
-      admitCaller(effective.caller, governing.suspensions); // refuses with 403
+    if (governancePorts !== undefined) {
+      recheckCredential(effective.caller, snapshot.governance, governancePorts, asked.challengedServer); // refuses with 401
+      admitCaller(effective.caller, governancePorts.suspensions); // refuses with 403
     }
     if (place === undefined) {
       if (agent === undefined) this.#end();
       else {
         const { kind, fronted } = agent;
-        const use = fronted && beginUse(governing?.ledger, effective, { hop: kind, provider: fronted.name });
+        const use = fronted && beginUse(governancePorts?.ledger, effective, { hop: kind, provider: fronted.name });
         this.#use = use;
         const call = { exchange, place: agent, effective, snapshot, original, held: this.#held, use, ports };
         this.#endIfFails(serveAgent(call).then(() => this.#end()));
       }
       return;
     }
-    const allowed = () => allowedModels(snapshot, effective, governing?.suspensions);
+    const allowed = () => allowedModels(snapshot, effective, governancePorts?.suspensions);
     const models = localModelsAnswer(snapshot, request.method, place, allowed);
     if (models !== undefined) {
       this.#answer({ body: models });
@@ -316,19 +316,19 @@ class RequestHandler {
   #admit(target: Target, call: ModelCall): void {
     const { report } = this.#exchange;
     const { snapshot, place, effective, asResponse, guard } = call;
-    const { governing, metrics, log } = this.#ports;
+    const { governancePorts, metrics, log } = this.#ports;
     const { provider } = target;
     report.facts.trace?.recordTarget(target);
     report.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
-    const use = beginUse(governing?.ledger, effective, usedAt(target));
+    const use = beginUse(governancePorts?.ledger, effective, usedAt(target));
     this.#use = use;
     const admitted = admit(snapshot, target, {
       effective,
       isInspected: guard !== undefined,
       requestId: report.requestId,
-      suspensions: governing?.suspensions,
+      suspensions: governancePorts?.suspensions,
       sealing: asResponse && sealingFor(asResponse),
-      sinks: { trail: governing?.trail, metrics: metrics.decisions, log, facts: report.facts },
+      sinks: { trail: governancePorts?.trail, metrics: metrics.decisions, log, facts: report.facts },
     }); // refuses with 400 (fidelity), 403 or 503
     report.facts.trace?.recordAdmission(admitted.first);
     const meter = reserve(target, admitted.first, effective, { report, use }, this.#ports); // refuses with 429 or 503
@@ -364,7 +364,7 @@ class RequestHandler {
   async #inspect(guard: Guard, admitted: AdmittedProviders, forwarding: Forwarding): Promise<void> {
     const exchange = this.#exchange;
     const { target, snapshot, effective, held, ports } = forwarding;
-    const sinks = { trail: ports.governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
+    const sinks = { trail: ports.governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const inspected = await inspectRequest(guard, target, { snapshot, exchange, effective, held, sinks }); // refuses with 400, 403 or 503
     const { verdict } = inspected;
     if (exchange.isGone) {

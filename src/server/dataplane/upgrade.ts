@@ -40,7 +40,7 @@ import {
 } from "./hops/websocket/tunnel.ts";
 import { matchRoute, webSocketRefusal } from "./match-route.ts";
 import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
-import type { Governing, Ports } from "./ports.ts";
+import type { GovernancePorts, Ports } from "./ports.ts";
 import { causeOf } from "./refusals/index.ts";
 import { requestIdOf } from "./request-id.ts";
 import { createFacts, sendSummary } from "./send-summary.ts";
@@ -64,7 +64,7 @@ export async function serveUpgrade(
   ports: Ports,
   { draining, drainEnded }: Shutdown,
 ): Promise<void> {
-  const { governing } = ports;
+  const { governancePorts } = ports;
   const requestId = requestIdOf(request, ports.snapshot());
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
@@ -130,18 +130,18 @@ export async function serveUpgrade(
     const crossing = crossOriginDecisionOf(request, snapshot, ports);
     if (crossing !== undefined && crossing.kind !== "allowed") throw originNotAllowed(snapshot);
     if (!isModelPath(request, snapshot)) throw webSocketRefusal();
-    if (governing?.isRemoved() === true) throw removedError();
+    if (governancePorts?.isRemoved() === true) throw removedError();
     const place = matchRoute("UPGRADE", request);
     labels = ports.metrics.labels(place.route.name);
     ports.admission.enter();
     isAdmitted = true;
     const offered = offeredProtocols(request);
     const protocolToken = protocolCredential(offered);
-    const found = identify(request, snapshot.governance, governing, { requestId, protocolToken });
+    const found = identify(request, snapshot.governance, governancePorts, { requestId, protocolToken });
     caller = found instanceof Promise ? await found : found;
     const effective = effectiveProfileOf(caller, snapshot.governance);
     facts.profile = effective.profile.name;
-    if (governing !== undefined) admitCaller(effective.caller, governing.suspensions);
+    if (governancePorts !== undefined) admitCaller(effective.caller, governancePorts.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(effective.profile.name);
     const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
@@ -152,19 +152,18 @@ export async function serveUpgrade(
       effective,
       isInspected: guard() !== undefined,
       requestId,
-      suspensions: governing?.suspensions,
+      suspensions: governancePorts?.suspensions,
       sealing: undefined,
-      sinks: { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
+      sinks: { trail: governancePorts?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
     const { first: admitted } = refusingAsNotSupported(() => admit(snapshot, target, governed)); // refuses with 403 or 426
     facts.trace?.recordAdmission(admitted);
     const { provider, channel } = admitted;
     labels = ports.metrics.labels(place.route.name, provider.name, target.label, provider.maker);
-    const { label, route: named } = target;
+    const { label, route: named, model } = target;
     const ledgerEntry = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
-    use = beginUse(governing?.ledger, effective, ledgerEntry);
-    trail = governing && sessionTrail(governing.trail);
-    const { model } = target;
+    use = beginUse(governancePorts?.ledger, effective, ledgerEntry);
+    trail = governancePorts && sessionTrail(governancePorts.trail);
     const { inspector, handshake } = inspectSession({
       target,
       effective,
@@ -182,28 +181,29 @@ export async function serveUpgrade(
     closeInspection = inspector.close;
     guardrailNames = await handshake(request); // refuses with 403 or 503
     const spending = sessionSpending(target, admitted, effective);
-    if (spending !== undefined && governing !== undefined) {
+    if (spending !== undefined && governancePorts !== undefined) {
       // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
       const by = { kind: "budget", name: spending.rule.name, bucket: spending.bucket } as const;
       const onBudgetExhausted = (): void => {
         recordRefusal("budget_exhausted", by);
         queueMicrotask(() => ending.abort(closeTunnel(1008, "budget exhausted")));
       };
-      const reserved = governing.budgets.reserveSession(spending, onBudgetExhausted);
+      const reserved = governancePorts.budgets.reserveSession(spending, onBudgetExhausted);
       charge = reserved instanceof Promise ? await reserved : reserved;
       facts.trace?.recordCharge(charge);
     }
-    if (governing !== undefined) {
+    if (governancePorts !== undefined) {
       // Access may have been withdrawn while the budget was reserved.
-      recheckCredential(effective.caller, snapshot.governance, governing);
-      admitCaller(effective.caller, governing.suspensions);
+      recheckCredential(effective.caller, snapshot.governance, governancePorts);
+      admitCaller(effective.caller, governancePorts.suspensions);
     }
     const models = [target.model, admitted.model].filter((it) => it !== undefined);
     const recheckAccess = (): void => {
-      if (governing === undefined || isStillAllowed(effective.caller, provider.name, models, governing)) return;
-      ending.abort(closeTunnel(1008, "no longer allowed"));
+      const isAllowed =
+        governancePorts === undefined || isStillAllowed(effective.caller, provider.name, models, governancePorts);
+      if (!isAllowed) ending.abort(closeTunnel(1008, "no longer allowed"));
     };
-    unwatch = governing?.onWithdrawal(recheckAccess);
+    unwatch = governancePorts?.onWithdrawal(recheckAccess);
     recheckAccess();
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
     const { request: prepared } = prepare(client, target, admitted, { reads: false, inspects: false });
@@ -278,7 +278,7 @@ export async function serveUpgrade(
       },
       inspect: inspector,
       isHidden: presented?.containsCredential,
-      passesRedirects: governing === undefined && presented === undefined,
+      passesRedirects: governancePorts === undefined && presented === undefined,
       refusalInsteadOf: (status) => inPlaceOf(status, place),
       account: held,
       responseHeaders: [
@@ -386,7 +386,7 @@ function isStillAllowed(
   caller: Caller,
   provider: string,
   models: readonly string[],
-  { callers, suspensions, isRemoved }: Governing,
+  { callers, suspensions, isRemoved }: GovernancePorts,
 ): boolean {
   if (isRemoved()) return false;
   if (!callers.isUnchanged(caller) || suspensions.of("provider", provider) !== undefined) return false;

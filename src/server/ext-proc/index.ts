@@ -10,4 +10,4 @@ export type {
   ProcessingResponse,
   ProcessingResponse__Output,
 } from "./messages.generated.ts";
-export { structOf, textIn } from "./struct.ts";
+export { nestedText, toStruct } from "./struct.ts";

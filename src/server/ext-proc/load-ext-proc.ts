@@ -13,7 +13,7 @@ export interface ExtProc {
 }
 
 /** Path of the definition. The build's chunks are one folder below proto/'s parent, this source file three. */
-const path = fileURLToPath(
+const PROTO_PATH = fileURLToPath(
   new URL(
     import.meta.url.endsWith(".ts") ? "../../../proto/external_processor.proto" : "../proto/external_processor.proto",
     import.meta.url,
@@ -29,7 +29,7 @@ export function loadExtProc(): Promise<ExtProc> {
 
 async function load(): Promise<ExtProc> {
   const [grpc, { loadSync }] = await Promise.all([import("@grpc/grpc-js"), import("@grpc/proto-loader")]);
-  const definition = loadSync(path, { keepCase: true, longs: Number, oneofs: true });
+  const definition = loadSync(PROTO_PATH, { keepCase: true, longs: Number, oneofs: true });
   const loaded = grpc.loadPackageDefinition(definition) as unknown as ProtoGrpcType;
   return { grpc, ExternalProcessor: loaded.envoy.service.ext_proc.v3.ExternalProcessor };
 }

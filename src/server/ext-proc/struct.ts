@@ -3,7 +3,7 @@ import type { Struct, Struct__Output, Value } from "./messages.generated.ts";
 
 type Plain = string | readonly string[];
 
-export function structOf(members: Readonly<Record<string, Plain>>): Struct {
+export function toStruct(members: Readonly<Record<string, Plain>>): Struct {
   return { fields: Object.fromEntries(Object.entries(members).map(([name, value]) => [name, wireValue(value)])) };
 }
 
@@ -13,6 +13,6 @@ const wireValue = (value: Plain): Value =>
     : { listValue: { values: value.map((item) => ({ stringValue: item })) } };
 
 /** Returns the text two levels down, or `undefined` if there is none. */
-export function textIn(struct: Struct__Output | undefined, outer: string, inner: string): string | undefined {
+export function nestedText(struct: Struct__Output | undefined, outer: string, inner: string): string | undefined {
   return struct?.fields?.[outer]?.structValue?.fields?.[inner]?.stringValue;
 }

@@ -99,7 +99,10 @@ export async function inspectRequest(
   }
 }
 
-async function inspectBody({ headers, body, memory }: WholeRequest, context: InspectionContext): Promise<Verdict> {
+async function inspectBody(
+  { headers, body, memory }: WholeRequest,
+  context: RequestInspectionContext,
+): Promise<Verdict> {
   const { guard, state, inspectsResponses } = context;
   const holding = new RequestMemory(accountOf(memory));
   const routes = routesOf(headers);
@@ -151,7 +154,7 @@ async function decompress(
     : await peel(body, layers, maxBodyBytes, holding);
 }
 
-interface InspectionContext {
+interface RequestInspectionContext {
   readonly guard: Guard;
   readonly signal: AbortSignal;
   readonly sinks: GuardrailSinks;
@@ -160,7 +163,11 @@ interface InspectionContext {
 }
 
 /** Inspects every message of the request. Throws the error that refuses it. */
-async function inspectMessages(texts: ProxiedTexts, headers: HeaderList, context: InspectionContext): Promise<Verdict> {
+async function inspectMessages(
+  texts: ProxiedTexts,
+  headers: HeaderList,
+  context: RequestInspectionContext,
+): Promise<Verdict> {
   for (const what of texts.uninspected) context.sinks.metrics.uninspected(what);
   const envelope = envelopeSegments(context.guard, withoutPseudoHeaders(headers), queryOf(headers));
   const changes: (string | undefined)[] = [];
@@ -207,7 +214,7 @@ async function inspectMessage(
     sinks,
     state,
     inspectionSpan,
-  }: InspectionContext & { readonly inspectionSpan: InspectionSpan | undefined },
+  }: RequestInspectionContext & { readonly inspectionSpan: InspectionSpan | undefined },
 ): Promise<readonly (string | undefined)[] | undefined> {
   state.message = once;
   const occasion = { variables: variablesOf(once), rewriting: state.rewriting, tracer: state.span };

@@ -7,7 +7,7 @@ import { commands, headConflictKey, headsOf, readHead } from "../core/state/inde
 import type { Configuration } from "./configuration/configuration-types.ts";
 
 const BY_AUDIT = { iss: "gateway", sub: "audit" } as const;
-const WITNESS_MS = 5_000;
+const WITNESS_TIMEOUT_MS = 5_000;
 
 interface TrailOptions {
   readonly cluster: Cluster;
@@ -37,7 +37,7 @@ export function openTrail(options: TrailOptions): Promise<AuditTrail> {
         hash,
         ...(succeeds !== undefined && { succeeds }),
       });
-      const result = await cluster.write(command, { by: BY_AUDIT, timeoutMs: WITNESS_MS, signal });
+      const result = await cluster.write(command, { by: BY_AUDIT, timeoutMs: WITNESS_TIMEOUT_MS, signal });
       if (result.kind === "refused") throw new Error(result.message);
       if (outcomeOf(result.value) === "conflict") {
         options.log.error("the cluster has stored another audit chain of this node; see `gateway get audit_heads`", {

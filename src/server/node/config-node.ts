@@ -12,18 +12,18 @@ import { openTrail, recordChanges } from "./audit-trail.ts";
 import type { ConfigNode, ConfigNodeOptions } from "./config-node-types.ts";
 import { openConfiguration } from "./configuration/configuration.ts";
 import type { Configuration } from "./configuration/configuration-types.ts";
-import { beside } from "./configuration/read-configuration-files.ts";
+import { resolveBeside } from "./configuration/read-configuration-files.ts";
 import { openGovernance } from "./governance/governance-ports.ts";
 import { openReconciliation } from "./governance/open-reconciliation.ts";
 import { openTokens } from "./governance/token-verifiers.ts";
 import { createLateParts } from "./late-parts.ts";
-import { modelCacheOf } from "./model-cache.ts";
-import { nodeLife } from "./node-life.ts";
+import { modelCacheDirectory } from "./model-cache.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { type NodeSettings, readSettings } from "./node-settings.ts";
 import { openReplicatedState, type ReplicatedState } from "./open-replicated-state.ts";
 import { openHistory } from "./record-history.ts";
 import { serveNode } from "./serve-node.ts";
+import { serviceManagerReports } from "./service-manager-reports.ts";
 import { observe } from "./start.ts";
 import { acmeSettingsOf, openCertificateOrders } from "./tls/acme-settings.ts";
 import { certificateFilesOf, openCertificateFiles, openDataListenerTls } from "./tls/data-listener-tls.ts";
@@ -72,11 +72,11 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   const reconciled = openReconciliation({ cluster, trail, configuration, clock, proxies, instruments, log }, owner);
   const failures = createFailureSampler({ trail, instruments, now: systemClock.now });
   const controls = traffic.decisions;
-  const governing = openGovernance(
+  const governancePorts = openGovernance(
     { cluster, removal, tokens, trail, failures, controls, clock, instruments, log, usageEveryMs },
     owner,
   );
-  traffic.recordBudgets(governing.trail, owner);
+  traffic.recordBudgets(governancePorts.trail, owner);
   const { statistics } = traffic;
   const history = owner.own("history", openHistory({ statistics, instruments, cluster, clock }), (it) => it.close());
 
@@ -94,7 +94,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
   // The admin plane opens before the first configuration is in force, since it is the way to write one.
   const parts: NodeParts = {
     ...{ settings, observed, state, tokens, traffic, store, models, configuration, trail, failures },
-    ...{ reconciled, governing, history, certificates, late },
+    ...{ reconciled, governancePorts, history, certificates, late },
   };
   late.adminListeners = await openNodeAdmin(parts, owner);
 
@@ -108,7 +108,7 @@ export async function startConfigNode(options: ConfigNodeOptions, owner: Lifetim
 
   const reload = async (): Promise<void> =>
     void (await Promise.all([configuration.reload(), certificateFiles?.reread()]));
-  return { serving, ended, reload, ...nodeLife(observed, cluster) };
+  return { serving, ended, reload, ...serviceManagerReports(observed, cluster) };
 }
 
 /** Opens the audit trail in `audit.dir` or the data directory. */
@@ -123,12 +123,12 @@ function openNodeTrail(
     "audit trail",
     openTrail({
       cluster,
-      dir: auditDir === undefined ? dataDir : resolve(beside(path, auditDir)),
+      dir: auditDir === undefined ? dataDir : resolve(resolveBeside(path, auditDir)),
       fd: options.auditFd ?? 2,
       version: options.build.version,
       instruments,
       log: options.log,
-      ...(otlp !== undefined && { onEmitted: (records) => otlp.audit(records) }),
+      ...(otlp !== undefined && { onEmitted: (records) => otlp.exportAudit(records) }),
     }),
     // If the trail could not be opened, the step that awaits it reports the error.
     (it) =>
@@ -150,7 +150,7 @@ async function openModels(
 ): Promise<Pick<NodeParts, "store" | "models">> {
   const { build, log } = options;
   const { now, monotonic } = systemClock;
-  const directory = await modelCacheOf(nodeFile, path);
+  const directory = await modelCacheDirectory(nodeFile, path);
   const userAgent = `gateway/${build.version}`;
   const store = owner.own("model store", openModelStore({ directory, userAgent, now, monotonic, proxies }), (it) =>
     it.close(),

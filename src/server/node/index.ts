@@ -16,7 +16,7 @@ export { keySourcesOf } from "./cluster/sealing-keys.ts";
 export { startConfigNode } from "./config-node.ts";
 export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
 export { BUILT_IN_PACKS, builtInPackIds } from "./configuration/built-in-packs.ts";
-export { compileAlone } from "./configuration/compile-document.ts";
+export { compileWithoutNode } from "./configuration/compile-document.ts";
 export {
   type CompiledSources,
   changeOf,
@@ -29,32 +29,36 @@ export {
   type SourcesInput,
 } from "./configuration/compile-sources.ts";
 export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./configuration/document-guardrails.ts";
-export { type ModelCallsAlone, openModelCallsAlone, type SpentCalls } from "./configuration/document-model-calls.ts";
+export {
+  type ModelCallUsage,
+  openStandaloneModelCalls,
+  type StandaloneModelCalls,
+} from "./configuration/document-model-calls.ts";
+export {
+  ConfigurationRefused,
+  checkForwardProxies,
+  readCount,
+  readDuration,
+  readNameServers,
+  readOrigins,
+} from "./configuration/environment-settings.ts";
 export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./configuration/flag-mode.ts";
 export {
-  type Composed,
+  type ComposeResult,
   compileDocuments,
   composeNode,
-  type Loaded,
   type LoadedNode,
+  type LoadResult,
   loadNode,
   type NodeDocuments,
   readNode,
 } from "./configuration/load-documents.ts";
-export { openCredentialWarning } from "./configuration/open-credentials.ts";
 export { proxiedUpstreams } from "./configuration/proxied-upstreams.ts";
-export { beside, readTextSync } from "./configuration/read-configuration-files.ts";
-export {
-  ConfigurationRefused,
-  checkForwardProxies,
-  countIn,
-  durationIn,
-  nameServersIn,
-  originsIn,
-} from "./configuration/startup-errors.ts";
+export { readTextSync, resolveBeside } from "./configuration/read-configuration-files.ts";
+export { unprotectedCredentialWarning } from "./configuration/unprotected-credentials.ts";
 export { issuersOf } from "./governance/issuers.ts";
-export { defaultCache, modelCacheOf } from "./model-cache.ts";
-export { type DataPlaneBounds, type Exporting, observe, serveDataPlane } from "./start.ts";
+export { defaultCacheDirectory, modelCacheDirectory } from "./model-cache.ts";
+export { type DataPlaneBounds, type ExportSettings, observe, serveDataPlane } from "./start.ts";
 export { acmeSettingsOf } from "./tls/acme-settings.ts";
 export { certificateFilesOf } from "./tls/data-listener-tls.ts";
-export { neededMemory, workersIn } from "./worker/index.ts";
+export { readWorkerCount, requiredMemoryBytes } from "./worker/index.ts";

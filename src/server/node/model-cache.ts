@@ -13,7 +13,7 @@ import {
   openModelStore,
 } from "../models/index.ts";
 import type { CompiledSources } from "./configuration/compile-sources.ts";
-import { beside } from "./configuration/read-configuration-files.ts";
+import { resolveBeside } from "./configuration/read-configuration-files.ts";
 
 const DEFAULT_DIRECTORY = "/gateway";
 
@@ -21,15 +21,15 @@ const DEFAULT_DIRECTORY = "/gateway";
  * Returns the absolute path of the model cache, without creating it. `path` is the node file's. If the node has no data directory
  * and the default directory is not writable, returns the default anyway, and its user gets the error.
  */
-export async function modelCacheOf({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
-  if (named !== undefined) return resolve(beside(path, named));
-  const usual = await defaultCache();
+export async function modelCacheDirectory({ cache_dir: named, cluster }: NodeFile, path: string): Promise<string> {
+  if (named !== undefined) return resolve(resolveBeside(path, named));
+  const usual = await defaultCacheDirectory();
   if (usual !== undefined || cluster.data_dir === undefined) return usual ?? DEFAULT_DIRECTORY;
-  return resolve(beside(path, cluster.data_dir), "cache");
+  return resolve(resolveBeside(path, cluster.data_dir), "cache");
 }
 
 /** Returns the default directory; `undefined` if this user cannot write to it. */
-export async function defaultCache(directory = DEFAULT_DIRECTORY): Promise<string | undefined> {
+export async function defaultCacheDirectory(directory = DEFAULT_DIRECTORY): Promise<string | undefined> {
   const isThere = await stat(directory).then(
     (found) => found.isDirectory(),
     (error: NodeJS.ErrnoException) => (error.code === "ENOENT" ? undefined : false),
@@ -50,7 +50,7 @@ export type Views = ReadonlyMap<string, ModelView>;
  */
 export async function cachedViews(nodeFile: NodeFile, path: string, needs: readonly ModelNeed[]): Promise<Views> {
   const store = openModelStore({
-    directory: await modelCacheOf(nodeFile, path),
+    directory: await modelCacheDirectory(nodeFile, path),
     userAgent: "gateway",
     now: systemClock.now,
     monotonic: systemClock.monotonic,

@@ -25,7 +25,7 @@ export interface NodeParts {
   readonly trail: AuditTrail;
   readonly failures: FailureSampler;
   readonly reconciled: ReconciledRows;
-  readonly governing: ReturnType<typeof openGovernance>;
+  readonly governancePorts: ReturnType<typeof openGovernance>;
   readonly history: ReturnType<typeof openHistory>;
   /** Certificates of the data listener; `undefined` if it serves plain HTTP. */
   readonly certificates: Certificates | undefined;

@@ -7,8 +7,8 @@ import { type ForwardProxies, readForwardProxies } from "../forward-proxy/index.
 import { accessOf } from "./admin/open-admin-plane.ts";
 import { type KeySources, keySourcesOf } from "./cluster/sealing-keys.ts";
 import type { ConfigNodeOptions } from "./config-node-types.ts";
-import { beside } from "./configuration/read-configuration-files.ts";
-import { countIn } from "./configuration/startup-errors.ts";
+import { readCount } from "./configuration/environment-settings.ts";
+import { resolveBeside } from "./configuration/read-configuration-files.ts";
 import { createFleet, type Fleet } from "./worker/index.ts";
 
 export interface NodeSettings {
@@ -46,8 +46,8 @@ export async function readSettings(options: ConfigNodeOptions): Promise<NodeSett
     startedAt: systemClock.now(),
     startedMonotonic: systemClock.monotonic(),
     keySources: keySourcesOf(nodeFile, path, env),
-    minFreeBytes: countIn(env, "GATEWAY_MIN_FREE_BYTES"),
+    minFreeBytes: readCount(env, "GATEWAY_MIN_FREE_BYTES"),
     access: await accessOf(nodeFile, path, log),
-    dataDir: dataDir === undefined ? undefined : resolve(beside(path, dataDir)),
+    dataDir: dataDir === undefined ? undefined : resolve(resolveBeside(path, dataDir)),
   };
 }

@@ -3,8 +3,8 @@ import { type Lifetime, systemClock } from "../../base/index.ts";
 import type { Admission } from "../memory/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { TlsServer } from "../tls/index.ts";
-import { openHeld, openSharedFetches } from "../workers/index.ts";
-import { listening } from "./admin/open-node-admin.ts";
+import { openReservations, openSharedFetches } from "../workers/index.ts";
+import { openListeners } from "./admin/open-node-admin.ts";
 import { nodeStateOf } from "./cluster/removal-gate.ts";
 import { waitForFeatureLevel } from "./cluster/wait-for-feature-level.ts";
 import type { ServingNode } from "./config-node-types.ts";
@@ -14,7 +14,7 @@ import { usageReports } from "./governance/usage-reports.ts";
 import { hasRoutes, openWhenRoutable } from "./late-data-plane.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { openNodeInspector } from "./open-inspector.ts";
-import { admissionOf, type DataPlane, measureAdmission, serveDataPlane } from "./start.ts";
+import { admissionOf, type DataPlane, observeAdmission, serveDataPlane } from "./start.ts";
 import { type Fleet, fleetOptions } from "./worker/index.ts";
 
 interface ServeNodeInputs {
@@ -35,7 +35,7 @@ export async function serveNode(
   { begun, ended, tls }: ServeNodeInputs,
   owner: Lifetime,
 ): Promise<ServingNode> {
-  const { settings, observed, state, governing, late } = parts;
+  const { settings, observed, state, governancePorts, late } = parts;
   const { options, nodeFile, fleet } = settings;
   const { log, signal } = options;
   const admission = admissionOf(options);
@@ -49,7 +49,7 @@ export async function serveNode(
   await Promise.race([waitForFeatureLevel(state.cluster), failure, rejectOnAbort(signal)]);
   const { extproc } = nodeFile;
   if (extproc?.inspect_listen !== undefined) {
-    const sinks = { trail: governing.trail, metrics: observed.metrics.guardrails, log };
+    const sinks = { trail: governancePorts.trail, metrics: observed.metrics.guardrails, log };
     const given = { ...options, extproc, snapshot: () => late.snapshot ?? snapshot, sinks, admission };
     late.inspector = await openNodeInspector({ ...given, ...observed }, owner);
   }
@@ -78,26 +78,26 @@ export async function serveNode(
   };
 }
 
-const otherListeners = (parts: NodeParts) => () => listening(parts).map(({ address }) => address);
+const otherListeners = (parts: NodeParts) => () => openListeners(parts).map(({ address }) => address);
 
 /** Serves in worker processes. */
 function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, owner: Lifetime): Promise<DataPlane> {
-  const { settings, observed, state, governing, traffic, trail, failures, configuration, certificates } = parts;
+  const { settings, observed, state, governancePorts, traffic, trail, failures, configuration, certificates } = parts;
   const { options, nodeFile, path, dataDir } = settings;
   const { cluster, removal, nodeSealing } = state;
   const { instruments, metricsAddress } = observed;
   const { statistics, refusals, requests, records, decisions } = traffic;
-  const { callers, budgets, ledger } = governing;
+  const { callers, budgets, ledger } = governancePorts;
   const { log } = options;
   const node = {
     ...{ budgets, cluster: usageReports(cluster), trail, failures, controls: decisions, callers },
     ...{ ledger, statistics, refusals, finished: requests, records, instruments, log },
-    held: owner.own("bounds", openHeld(admission), (it) => it.close()),
+    held: owner.own("bounds", openReservations(admission), (it) => it.close()),
     fetches: openSharedFetches(systemClock.monotonic),
     askSession: configuration.askSession,
     state: nodeStateOf(cluster, removal),
   };
-  measureAdmission(admission, instruments);
+  observeAdmission(admission, instruments);
   const common = { ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) };
   const given = { node, path, cluster, certificates, dataDir, metricsAddress, keks: nodeSealing?.sealing.keks };
   return fleet.open(fleetOptions(options.workers, { ...common, ...given }), observed, owner, log);
@@ -115,7 +115,7 @@ function serveHere(
   { snapshot, admission, tls }: ServeHereInputs,
   owner: Lifetime,
 ): Promise<DataPlane> {
-  const { settings, observed, state, governing, tokens, traffic } = parts;
+  const { settings, observed, state, governancePorts, tokens, traffic } = parts;
   const { options, nodeFile } = settings;
   const { cluster, nodeSealing } = state;
   const { statistics, refusals, requests, records } = traffic;
@@ -123,7 +123,7 @@ function serveHere(
   return serveDataPlane(
     {
       ...{ ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) },
-      ...{ admission, snapshot, statistics, refusals, governing },
+      ...{ admission, snapshot, statistics, refusals, governancePorts },
       finished: requests,
       ...(records !== undefined && { decisions: { record: records.add } }),
       issuer: (name) => tokens.issuer(name),

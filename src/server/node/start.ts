@@ -25,7 +25,7 @@ import {
   type DataplaneMetrics,
   DEFAULT_MEMORY_BYTES,
   type DecisionSink,
-  type Governing,
+  type GovernancePorts,
   listen,
   type OtherNodes,
   type Refusals,
@@ -72,7 +72,7 @@ export interface DataPlaneBounds {
 }
 
 /** Inputs of an export to a collector, which the standard environment variables switch on. */
-export interface Exporting {
+export interface ExportSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Id of this node in exported data; of this process if it is not a node. */
   readonly nodeId: string;
@@ -99,7 +99,7 @@ export async function observe(
   owner: Lifetime,
   log: Log,
   buildInfo: BuildInfo,
-  exporting: Exporting,
+  exporting: ExportSettings,
 ): Promise<Observed & { readonly instruments: MergedInstruments }> {
   const reasons = new Set(["starting"]);
   const instruments = createMergedInstruments();
@@ -129,7 +129,7 @@ export async function observe(
 
 async function exportTelemetry(
   { instruments, processMetrics, log, buildInfo }: ExportedParts,
-  { env, nodeId, tee }: Exporting,
+  { env, nodeId, tee }: ExportSettings,
   owner: Lifetime,
 ): Promise<Otlp | undefined> {
   const { now } = systemClock;
@@ -172,7 +172,7 @@ export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds):
   });
 
 /** Registers gauges of admission; with several processes they show the sum. */
-export function measureAdmission(admission: Admission, instruments: Instruments): void {
+export function observeAdmission(admission: Admission, instruments: Instruments): void {
   instruments.observedGauge("gateway_in_flight_requests", "Requests being served.", () => admission.inFlight());
   instruments.observedGauge("gateway_buffered_bytes", "Bytes buffered for requests in flight.", () =>
     admission.bufferedBytes(),
@@ -191,7 +191,7 @@ interface DataPlaneOptions extends DataPlaneBounds {
   readonly finished?: SummarySink;
   readonly decisions?: DecisionSink;
   /** Replicated state and audit trail; omitted in a process without state. */
-  readonly governing?: Governing;
+  readonly governancePorts?: GovernancePorts;
   /** Returns an entry of the node file's `issuers`. Omitted without a node file. */
   readonly issuer?: (name: string) => IssuerOptions | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -240,7 +240,7 @@ export async function serveDataPlane(
     (it) => it.close(),
   );
   const { admission = admissionOf(options) } = options;
-  measureAdmission(admission, instruments);
+  observeAdmission(admission, instruments);
   instruments.observedGauge("gateway_upstream_connections", "Open upstream connections.", () => origins.connections());
 
   const {
@@ -248,7 +248,7 @@ export async function serveDataPlane(
     refusals,
     finished,
     decisions,
-    governing,
+    governancePorts,
     member,
     env,
     issuer = () => undefined,
@@ -282,7 +282,7 @@ export async function serveDataPlane(
     ...(refusals !== undefined && { refusals }),
     ...(finished !== undefined && { finished }),
     ...(decisions !== undefined && { decisions }),
-    ...(governing !== undefined && { governing }),
+    ...(governancePorts !== undefined && { governancePorts }),
     tracing: otlp?.tracing,
     heartbeatMs: options.heartbeatMs,
     log,

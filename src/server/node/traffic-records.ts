@@ -4,12 +4,12 @@ import {
   type BudgetRecords,
   createRefusals,
   createStatistics,
-  type Governing,
+  type GovernancePorts,
   recordBudgets,
 } from "../dataplane/index.ts";
 import { createControlDecisions } from "./admin/control-decisions.ts";
 import { createRequests } from "./admin/requests-port.ts";
-import { recordsOf } from "./rehearsal/rehearsals-port.ts";
+import { openRecordStore } from "./rehearsal/rehearsals-port.ts";
 import type { DataPlaneBounds } from "./start.ts";
 
 export type TrafficRecords = ReturnType<typeof createTrafficRecords>;
@@ -21,11 +21,11 @@ export function createTrafficRecords({ rehearsalMemory }: DataPlaneBounds) {
     refusals: createRefusals(systemClock, (refusal) => budgetRecords?.add(refusal)),
     requests: createRequests(),
     /** Records for rehearsals; `undefined` if none are kept. */
-    records: recordsOf(rehearsalMemory),
+    records: openRecordStore(rehearsalMemory),
     /** Decisions by control. */
     decisions: createControlDecisions(),
     /** Records refusals by budgets in the audit trail from now on; `owner` closes the record. */
-    recordBudgets(trail: NonNullable<Governing["trail"]>, owner: Lifetime): void {
+    recordBudgets(trail: NonNullable<GovernancePorts["trail"]>, owner: Lifetime): void {
       budgetRecords = owner.own("record of budgets", recordBudgets(trail), (it) => it.close());
     },
   };

@@ -5,11 +5,11 @@
  * - `judge/`: comparison of metered and billed usage
  */
 
-export { type FetchedReport, fetchReport } from "./fetch/report.ts";
-export { dayOf, startOfDay, windowAt } from "./judge/days.ts";
-export { type Entry, verdictsOf } from "./judge/entry.ts";
-export type { Metered, Scope, TokenClass, Verdict } from "./judge/judge-usage.ts";
+export { type FetchedReport, fetchReport } from "./fetch/fetch-report.ts";
+export { dayOf, lookbackWindow, startOfDay } from "./judge/days.ts";
+export type { MeteredUsage, Scope, TokenClass, Verdict } from "./judge/judge-usage.ts";
+export { type LedgerEntry, verdictsOf } from "./judge/ledger-entry.ts";
 export type { Round } from "./judge/round-entry.ts";
-export { openReconcile, type Reconcile, type ReconcileOptions } from "./open-reconcile.ts";
+export { openReconciler, type Reconciler, type ReconcilerOptions } from "./open-reconciler.ts";
 export type { Breach, Leadership, LedgerChange, LedgerPut, LedgerRow, LedgerRows } from "./ports.ts";
 export type { Ledger } from "./reconcile-ledger.ts";

@@ -1,11 +1,11 @@
 /** Metrics of reconciliation. */
 import type { Instruments } from "../../base/index.ts";
-import type { Entry } from "./judge/entry.ts";
+import type { LedgerEntry } from "./judge/ledger-entry.ts";
 
 interface ReconcileMetrics {
   /** Publishes the breaches of the whole lookback. */
-  breaches(entries: readonly Entry[]): void;
-  fetched(provider: string, isHad: boolean): void;
+  setBreaches(entries: readonly LedgerEntry[]): void;
+  countRound(provider: string, isHad: boolean): void;
 }
 
 export function createReconcileMetrics(instruments: Instruments): ReconcileMetrics {
@@ -18,20 +18,20 @@ export function createReconcileMetrics(instruments: Instruments): ReconcileMetri
     "provider",
     "result",
   ]);
-  const shown = new Map<string, readonly [provider: string, tokenClass: string]>();
+  const exported = new Map<string, readonly [provider: string, tokenClass: string]>();
   return {
-    breaches(entries) {
+    setBreaches(entries) {
       const counts = new Map<string, number>();
       for (const { provider, judged } of entries) {
         for (const { class: name, breach } of judged?.classes ?? []) {
           const key = `${provider}\u0000${name}`;
-          shown.set(key, [provider, name]);
+          exported.set(key, [provider, name]);
           counts.set(key, (counts.get(key) ?? 0) + (breach ? 1 : 0));
         }
       }
       // An exported series stays and returns to 0.
-      for (const [key, labels] of shown) gauge.with(...labels).set(counts.get(key) ?? 0);
+      for (const [key, labels] of exported) gauge.with(...labels).set(counts.get(key) ?? 0);
     },
-    fetched: (provider, isHad) => rounds.with(provider, isHad ? "fetched" : "failed").inc(),
+    countRound: (provider, isHad) => rounds.with(provider, isHad ? "fetched" : "failed").inc(),
   };
 }

@@ -1,7 +1,7 @@
 /** Ports that reconciliation needs from the node; `node/` provides them. */
 import type { GuardedAnswer, GuardedRequest } from "../credentials/index.ts";
-import type { Fields } from "./judge/entry.ts";
-import type { Metered, Verdict } from "./judge/judge-usage.ts";
+import type { MeteredUsage, Verdict } from "./judge/judge-usage.ts";
+import type { Fields } from "./judge/ledger-entry.ts";
 
 /** Row of the replicated ledger. */
 export interface LedgerRow {
@@ -27,14 +27,14 @@ export interface LedgerRows {
   /** Registers a listener; `changes` is `undefined` if any row may have changed. Returns a function that removes it. */
   onChange(listener: (changes: readonly LedgerChange[] | undefined) => void): () => void;
   /**
-   * Writes up to `MAX_PUT` rows. Returns the indices of rows that were not written, since their stored revision was not
+   * Writes up to `MAX_PUT_ROWS` rows. Returns the indices of rows that were not written, since their stored revision was not
    * `seen`.
    */
   put(rows: readonly LedgerPut[], signal: AbortSignal): Promise<readonly number[]>;
   /** Deletes days before `before`. Returns whether there are more. */
-  drop(before: string, signal: AbortSignal): Promise<boolean>;
+  deleteDaysBefore(before: string, signal: AbortSignal): Promise<boolean>;
   /** Deletes the entry of a provider's last round. */
-  forget(provider: string, signal: AbortSignal): Promise<void>;
+  deleteRound(provider: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface LedgerChange {
@@ -44,7 +44,7 @@ export interface LedgerChange {
   readonly row: LedgerRow | undefined;
 }
 
-export const MAX_PUT = 100;
+export const MAX_PUT_ROWS = 100;
 
 export interface Leadership {
   /** Returns whether this node leads, and every node supports what it would write. */
@@ -63,9 +63,9 @@ export interface ReconcilePorts {
   /** Id of this node. */
   readonly node: string;
   readonly rows: LedgerRows;
-  readonly leading: Leadership;
+  readonly leadership: Leadership;
   /** Returns the usage metered on a UTC day; `undefined` if it is not known. */
-  metered(provider: string, day: string): Metered | undefined;
+  metered(provider: string, day: string): MeteredUsage | undefined;
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
   /** Records a breach in the audit trail. Throws if that is not possible now. */
   record(breach: Breach): void;

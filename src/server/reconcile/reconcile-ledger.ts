@@ -1,9 +1,9 @@
 /** Replicated ledger as parsed values, updated when its rows change. */
-import { type Entry, entryOf } from "./judge/entry.ts";
-import { type Round, roundOf } from "./judge/round-entry.ts";
+import { type LedgerEntry, parseEntry } from "./judge/ledger-entry.ts";
+import { parseRound, type Round } from "./judge/round-entry.ts";
 import type { LedgerChange, LedgerRow, LedgerRows } from "./ports.ts";
 
-export interface Held<T> {
+export interface LedgerRecord<T> {
   readonly value: T;
   readonly rev: number;
   /** Time of writing, in milliseconds since 1970. */
@@ -12,38 +12,38 @@ export interface Held<T> {
 
 export interface Ledger {
   /** Returns the entries, in no particular order. */
-  entries(): Iterable<Held<Entry>>;
-  entry(day: string, provider: string): Held<Entry> | undefined;
-  rounds(): Iterable<Held<Round>>;
-  round(provider: string): Held<Round> | undefined;
+  entries(): Iterable<LedgerRecord<LedgerEntry>>;
+  entry(day: string, provider: string): LedgerRecord<LedgerEntry> | undefined;
+  rounds(): Iterable<LedgerRecord<Round>>;
+  round(provider: string): LedgerRecord<Round> | undefined;
   onChange(listener: () => void): () => void;
   close(): void;
 }
 
 export function openLedger(rows: Pick<LedgerRows, "all" | "keyOf" | "onChange">): Ledger {
-  const entries = new Map<string, Held<Entry>>();
-  const rounds = new Map<string, Held<Round>>();
+  const entries = new Map<string, LedgerRecord<LedgerEntry>>();
+  const rounds = new Map<string, LedgerRecord<Round>>();
   const listeners = new Set<() => void>();
 
-  const take = ({ key, row }: LedgerChange): void => {
+  const applyChange = ({ key, row }: LedgerChange): void => {
     rounds.delete(key);
     entries.delete(key);
     if (row === undefined) return;
     const { day, id, fields } = row;
-    const round = day === "round" ? roundOf(id, fields) : undefined;
-    const entry = day === "round" ? undefined : entryOf(day, id, fields);
-    if (round !== undefined) rounds.set(key, held(row, round));
-    if (entry !== undefined) entries.set(key, held(row, entry));
+    const round = day === "round" ? parseRound(id, fields) : undefined;
+    const entry = day === "round" ? undefined : parseEntry(day, id, fields);
+    if (round !== undefined) rounds.set(key, toRecord(row, round));
+    if (entry !== undefined) entries.set(key, toRecord(row, entry));
   };
-  const begin = (): void => {
+  const reload = (): void => {
     entries.clear();
     rounds.clear();
-    for (const row of rows.all()) take({ key: rows.keyOf(row.day, row.id), row });
+    for (const row of rows.all()) applyChange({ key: rows.keyOf(row.day, row.id), row });
   };
-  begin();
+  reload();
   const unwatch = rows.onChange((changes) => {
-    if (changes === undefined) begin();
-    else for (const change of changes) take(change);
+    if (changes === undefined) reload();
+    else for (const change of changes) applyChange(change);
     for (const listener of [...listeners]) listener();
   });
   return {
@@ -59,4 +59,4 @@ export function openLedger(rows: Pick<LedgerRows, "all" | "keyOf" | "onChange">)
   };
 }
 
-const held = <T>({ rev, at }: LedgerRow, value: T): Held<T> => ({ value, rev, at });
+const toRecord = <T>({ rev, at }: LedgerRow, value: T): LedgerRecord<T> => ({ value, rev, at });

@@ -4,9 +4,9 @@
  * it.
  */
 import type { Log } from "../../base/index.ts";
-import { type Entry, fieldsOf, unrecordedBreaches, withRecordedBreaches } from "./judge/entry.ts";
+import { entryFields, type LedgerEntry, unrecordedBreaches, withRecordedBreaches } from "./judge/ledger-entry.ts";
 import type { ReconcilePorts } from "./ports.ts";
-import type { Held, Ledger } from "./reconcile-ledger.ts";
+import type { Ledger, LedgerRecord } from "./reconcile-ledger.ts";
 
 /** Time in which only the judging node records a breach, in milliseconds. */
 const CLAIM_MS = 60_000;
@@ -26,19 +26,19 @@ export async function recordBreaches(
     ({ value, at }) =>
       unrecordedBreaches(value).length > 0 && (value.judged?.by === node || Math.abs(now() - at) > CLAIM_MS),
   );
-  for (const held of waiting.toSorted((a, b) => (a.value.day < b.value.day ? -1 : 1))) {
+  for (const entry of waiting.toSorted((a, b) => (a.value.day < b.value.day ? -1 : 1))) {
     signal.throwIfAborted();
-    if (!recordEntry(held, record, log)) return;
-    const { value, rev } = held;
+    if (!recordEntry(entry, record, log)) return;
+    const { value, rev } = entry;
     await rows.put(
-      [{ day: value.day, id: value.provider, fields: fieldsOf(withRecordedBreaches(value)), seen: rev }],
+      [{ day: value.day, id: value.provider, fields: entryFields(withRecordedBreaches(value)), seen: rev }],
       signal,
     );
   }
 }
 
 /** Records the breaches of an entry. Returns false if nothing can be recorded now. */
-function recordEntry({ value }: Held<Entry>, record: ReconcilePorts["record"], log: Log): boolean {
+function recordEntry({ value }: LedgerRecord<LedgerEntry>, record: ReconcilePorts["record"], log: Log): boolean {
   const { day, provider, scope, judged } = value;
   for (const verdict of unrecordedBreaches(value)) {
     const breach = { ...verdict, provider, day, scope, unmeasured: judged?.unmeasured ?? 0 };

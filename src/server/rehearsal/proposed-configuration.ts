@@ -17,7 +17,7 @@ import { rulesStep } from "./access-stage.ts";
 import { admitModel, admittedNames } from "./admit-model.ts";
 import { type BudgetSides, budgetStage } from "./budget-stage.ts";
 import type { EarlierRoute } from "./channels.ts";
-import { compareDocuments } from "./differing.ts";
+import { compareDocuments } from "./compare-documents.ts";
 import { guardrailStage } from "./guardrail-stage.ts";
 import { createRecognizer } from "./recorded-callers.ts";
 import type { ConfigurationSide, CurrentKey } from "./types.ts";

@@ -2,22 +2,22 @@
 
 export { deriveKeks, type Kek, type KekFile, type KekSources, type Keks, readKekFile, requestDigestOf } from "./kek.ts";
 export type { Sealing } from "./keyring.ts";
-export { createSealedSecrets, type Opened, type SealedSecrets, type SealedStatus } from "./open-sealed.ts";
+export { createSealedSecrets, type OpenedSecret, type SealedSecrets, type SealedStatus } from "./open-sealed.ts";
 export type { SealedView } from "./sealed-rows.ts";
 export {
-  type Plan,
   planDeleteSecret,
   planPutAccount,
   planPutCertificate,
   planPutSecret,
   planRewrap,
+  type SecretPlan,
 } from "./secret-commands.ts";
 export {
   type Lookup,
   openSecrets,
+  PLACEHOLDER_SECRET,
   type Schedule,
   type Secrets,
   type SecretsOptions,
-  STAND_IN,
   type WatchOptions,
 } from "./secrets.ts";

@@ -7,7 +7,7 @@
  */
 
 import { createHash, createHmac, hkdfSync } from "node:crypto";
-import { readRegularFile, unreadable } from "./secret-file.ts";
+import { readRegularFile, unreadableReason } from "./secret-file.ts";
 
 export interface Kek {
   /** Label of every wrap: `s:` (from the secret) or `b:` (from both), and 8 hex digits that reveal nothing of the key. */
@@ -84,6 +84,6 @@ export function readKekFile(path: string): KekFile {
       : { kind: "key", bytes: content };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return problem(code === "ENOENT" ? "does not exist" : unreadable(code));
+    return problem(code === "ENOENT" ? "does not exist" : unreadableReason(code));
   }
 }

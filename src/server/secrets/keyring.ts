@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import type { Kek, Keks } from "./kek.ts";
 import { open, seal } from "./seal.ts";
-import { heldRows, type RingRow, ringRows, type SealedView, type Wrap } from "./sealed-rows.ts";
+import { allSealedValues, type RingRow, ringRows, type SealedView, type Wrap } from "./sealed-rows.ts";
 
 /** State and keys for opening and sealing on this node. */
 export interface Sealing {
@@ -74,9 +74,9 @@ export const activeRing = (view: SealedView): RingRow | undefined =>
  * Same as `activeRing`, but `undefined` if a new key is due. Seals are counted by the versions of values under the key, so
  * deleted values do not count; random nonces are safe for 4,096 times the limit.
  */
-export function freshRing(view: SealedView, now: number): RingRow | undefined {
+export function unexpiredActiveRing(view: SealedView, now: number): RingRow | undefined {
   const active = activeRing(view);
   if (active === undefined || now - active.created >= MAX_AGE_MS) return undefined;
-  const seals = heldRows(view).reduce((sum, { sealed, ver }) => sum + (sealed.dk === active.id ? ver : 0), 0);
+  const seals = allSealedValues(view).reduce((sum, { sealed, ver }) => sum + (sealed.dk === active.id ? ver : 0), 0);
   return seals >= MAX_SEALS ? undefined : active;
 }

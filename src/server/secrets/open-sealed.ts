@@ -10,9 +10,9 @@ import { FifoMap } from "../../base/index.ts";
 import { ringRowKey } from "../core/state/index.ts";
 import { type DataKey, type Sealing, unwrap } from "./keyring.ts";
 import { open, type SealedKind } from "./seal.ts";
-import { type Held, heldRow, parsedRing, ringRow, ringRows } from "./sealed-rows.ts";
+import { findSealedValue, parseRing, ringRow, ringRows, type SealedValue } from "./sealed-rows.ts";
 
-export type Opened =
+export type OpenedSecret =
   | { readonly kind: "value"; readonly value: string }
   /** `missing`: the secret does not exist; other problems concern a secret that exists. */
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
@@ -27,9 +27,9 @@ export interface SealedStatus {
 }
 
 export interface SealedSecrets {
-  secret(name: string): Opened;
+  secret(name: string): OpenedSecret;
   /** Opens the data listener's certificate (`cert/`) or an ACME account (`acme/`). */
-  held(kind: "cert" | "acme", id: string): Opened;
+  tlsSecret(kind: "cert" | "acme", id: string): OpenedSecret;
   status(): SealedStatus;
   /** Returns the id of the key whose wrap of the data key this node can open; empty if it can open none. */
   wrappedBy(dataKey: string): string;
@@ -57,9 +57,9 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
     return key;
   }
 
-  function opened(kind: SealedKind, name: string): Opened {
+  function openRow(kind: SealedKind, name: string): OpenedSecret {
     const noun = NOUNS[kind];
-    const row = heldRow(view, kind, name);
+    const row = findSealedValue(view, kind, name);
     if (row === undefined) return problem(`there is no ${noun} ${JSON.stringify(name)}`, true);
     const what = `the ${noun} ${JSON.stringify(name)} cannot be opened on this node`;
     const { dk } = row.sealed;
@@ -79,8 +79,8 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
   }
 
   return {
-    secret: (name) => opened("secret", name),
-    held: opened,
+    secret: (name) => openRow("secret", name),
+    tlsSecret: openRow,
     status() {
       const keys = ringRows(view).map(({ id }) => ({ id, key: dataKey(id) }));
       const missing = keys.flatMap(({ key }) => (key?.kind === "locked" ? key.wrappedBy : []));
@@ -92,7 +92,7 @@ export function createSealedSecrets(sealing: Sealing): SealedSecrets {
       return key?.kind === "key" ? key.kek : "";
     },
     canOpenRing(text) {
-      const ring = parsedRing(text);
+      const ring = parseRing(text);
       return ring !== undefined && unwrap(ring, sealing).kind === "key";
     },
   };
@@ -106,7 +106,7 @@ const NOUNS: Readonly<Record<SealedKind, string>> = {
 
 /** Returns the value and the cluster id that it is bound to; `undefined` if the key does not open it. */
 export function openValue(
-  { k, name, ver, sealed: { dk, n, ct } }: Held,
+  { k, name, ver, sealed: { dk, n, ct } }: SealedValue,
   key: Uint8Array,
   clusters: readonly string[],
 ): { readonly value: string; readonly cluster: string } | undefined {
@@ -117,6 +117,6 @@ export function openValue(
   return undefined;
 }
 
-function problem(message: string, missing = false): Opened {
+function problem(message: string, missing = false): OpenedSecret {
   return { kind: "problem", message, missing };
 }

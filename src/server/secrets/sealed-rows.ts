@@ -22,7 +22,7 @@ import type { SealedKind } from "./seal.ts";
 export type { RingRow };
 
 /** Sealed value of any table. */
-export interface Held {
+export interface SealedValue {
   readonly k: SealedKind;
   readonly name: string;
   readonly ver: number;
@@ -34,7 +34,7 @@ export interface Held {
 }
 
 const TABLES: Readonly<
-  Record<SealedKind, { readonly key: (name: string) => string; readonly read: (text: string) => Held }>
+  Record<SealedKind, { readonly key: (name: string) => string; readonly read: (text: string) => SealedValue }>
 > = {
   secret: {
     key: secretRowKey,
@@ -62,13 +62,13 @@ const TABLES: Readonly<
   },
 };
 
-export function heldRow(view: SealedView, kind: SealedKind, name: string): Held | undefined {
+export function findSealedValue(view: SealedView, kind: SealedKind, name: string): SealedValue | undefined {
   const text = view.get(TABLES[kind].key(name));
   return text === undefined ? undefined : TABLES[kind].read(text);
 }
 
 /** Returns the sealed rows of all tables. */
-export const heldRows = (view: SealedView): readonly Held[] =>
+export const allSealedValues = (view: SealedView): readonly SealedValue[] =>
   Object.values(TABLES).flatMap(({ key, read }) => Array.from(view.scan(key("")), ([, text]) => read(text)));
 
 export type Wrap = RingRow["wraps"][number];
@@ -88,7 +88,7 @@ export const ringRows = (view: SealedView): readonly RingRow[] =>
   Array.from(view.scan(ringRowKey("")), ([, text]) => readRing(text));
 
 /** Parses a row of the key ring; `undefined` if the text is none, since it may come from an archive. */
-export function parsedRing(text: string): RingRow | undefined {
+export function parseRing(text: string): RingRow | undefined {
   try {
     return readRing(text);
   } catch {

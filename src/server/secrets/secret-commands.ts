@@ -7,12 +7,12 @@
  */
 
 import { commands, type NamedCommand, type Sealed } from "../core/state/index.ts";
-import { activeRing, freshRing, newDataKey, type Sealing, unwrap, wrap } from "./keyring.ts";
+import { activeRing, newDataKey, type Sealing, unexpiredActiveRing, unwrap, wrap } from "./keyring.ts";
 import { openValue } from "./open-sealed.ts";
 import { type SealedKind, seal } from "./seal.ts";
-import { type Held, heldRow, heldRows, ringRow, ringRows } from "./sealed-rows.ts";
+import { allSealedValues, findSealedValue, ringRow, ringRows, type SealedValue } from "./sealed-rows.ts";
 
-export type Plan =
+export type SecretPlan =
   | { readonly kind: "planned"; readonly commands: readonly NamedCommand[] }
   /** `sealed`: this node lacks a key-encryption key; another node may have it. */
   | { readonly kind: "refused"; readonly code: "invalid" | "not_found" | "sealed"; readonly message: string };
@@ -23,16 +23,16 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 /** Maximum size, the same as of a secret file, in bytes. */
 const MAX_VALUE_BYTES = 64 * 1024;
 
-const planned = (list: readonly NamedCommand[]): Plan => ({ kind: "planned", commands: list });
+const planned = (list: readonly NamedCommand[]): SecretPlan => ({ kind: "planned", commands: list });
 
-const refused = (code: "invalid" | "not_found" | "sealed", message: string): Plan => ({
+const refused = (code: "invalid" | "not_found" | "sealed", message: string): SecretPlan => ({
   kind: "refused",
   code,
   message,
 });
 
 /** Plans storing a secret. `now`: milliseconds since 1970. */
-export function planPutSecret(name: string, value: string, sealing: Sealing, now: number): Plan {
+export function planPutSecret(name: string, value: string, sealing: Sealing, now: number): SecretPlan {
   if (!NAME.test(name))
     return refused(
       "invalid",
@@ -44,7 +44,7 @@ export function planPutSecret(name: string, value: string, sealing: Sealing, now
   }
   const key = keyForSealing(sealing, now);
   if (key.kind === "refused") return key;
-  const expect = heldRow(sealing.view, "secret", name)?.ver ?? null;
+  const expect = findSealedValue(sealing.view, "secret", name)?.ver ?? null;
   const sealed = sealValue({ k: "secret", name, ver: (expect ?? 0) + 1 }, value, key, sealing);
   return planned([...key.commands, commands.secretPut({ name, expect, sealed })]);
 }
@@ -61,9 +61,9 @@ export function planPutCertificate(
   },
   sealing: Sealing,
   now: number,
-): Plan {
+): SecretPlan {
   const { id, expect, names, notAfter, value } = row;
-  return planHeld({ k: "cert", name: id, expect, value }, sealing, now, (sealed) =>
+  return planPutTlsSecret({ k: "cert", name: id, expect, value }, sealing, now, (sealed) =>
     commands.certPut({ id, expect, names, not_after: notAfter, sealed }),
   );
 }
@@ -73,30 +73,31 @@ export function planPutAccount(
   { id, expect, value }: { readonly id: string; readonly expect: number | null; readonly value: string },
   sealing: Sealing,
   now: number,
-): Plan {
-  return planHeld({ k: "acme", name: id, expect, value }, sealing, now, (sealed) =>
+): SecretPlan {
+  return planPutTlsSecret({ k: "acme", name: id, expect, value }, sealing, now, (sealed) =>
     commands.acmePut({ id, expect, sealed }),
   );
 }
 
 /** Maximum size of a value, in bytes. Its row is larger by base64 and the tag. */
-const MAX_HELD_BYTES = 190_000;
+const MAX_TLS_SECRET_BYTES = 190_000;
 
-function planHeld(
+function planPutTlsSecret(
   it: { readonly k: SealedKind; readonly name: string; readonly expect: number | null; readonly value: string },
   sealing: Sealing,
   now: number,
   command: (sealed: Sealed) => NamedCommand,
-): Plan {
+): SecretPlan {
   const { k, name, expect, value } = it;
-  if (Buffer.byteLength(value) > MAX_HELD_BYTES) return refused("invalid", "the sealed value is too large to store");
+  if (Buffer.byteLength(value) > MAX_TLS_SECRET_BYTES)
+    return refused("invalid", "the sealed value is too large to store");
   const key = keyForSealing(sealing, now);
   if (key.kind === "refused") return key;
   return planned([...key.commands, command(sealValue({ k, name, ver: (expect ?? 0) + 1 }, value, key, sealing))]);
 }
 
-export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">): Plan =>
-  heldRow(view, "secret", name) === undefined
+export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">): SecretPlan =>
+  findSealedValue(view, "secret", name) === undefined
     ? refused("not_found", "there is no such secret")
     : planned([commands.secretDelete({ name })]);
 
@@ -104,7 +105,7 @@ export const planDeleteSecret = (name: string, { view }: Pick<Sealing, "view">):
  * Plans to wrap every data key only by the current key-encryption key, and to reseal values that are bound to an earlier cluster
  * id. `keep`: ids of keys whose wraps stay, for members that do not have the current one yet.
  */
-export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan {
+export function planRewrap(sealing: Sealing, keep: readonly string[] = []): SecretPlan {
   const { keks, clusters, view } = sealing;
   const locked = lockedProblem(sealing);
   if (locked !== undefined) return locked;
@@ -117,20 +118,20 @@ export function planRewrap(sealing: Sealing, keep: readonly string[] = []): Plan
     const wraps = [wrap(ring.id, key.key, keks.current, clusters[0]), ...kept];
     return [commands.ringRewrap({ id: ring.id, wraps })];
   });
-  return planned([...rewrapped, ...resealed(sealing)]);
+  return planned([...rewrapped, ...resealCommands(sealing)]);
 }
 
 /**
  * Returns commands that reseal values of an earlier cluster id under the active data key, the only one that seals. Values that
  * cannot be opened here stay unchanged.
  */
-function resealed(sealing: Sealing): readonly NamedCommand[] {
+function resealCommands(sealing: Sealing): readonly NamedCommand[] {
   const { view, clusters } = sealing;
   const active = activeRing(view);
   if (active === undefined) return [];
   const to = unwrap(active, sealing);
   if (to.kind !== "key") return [];
-  return heldRows(view).flatMap((row): readonly NamedCommand[] => {
+  return allSealedValues(view).flatMap((row): readonly NamedCommand[] => {
     const from = ringRow(view, row.sealed.dk);
     const key = from && unwrap(from, sealing);
     const opened = key?.kind === "key" ? openValue(row, key.key, clusters) : undefined;
@@ -148,15 +149,15 @@ interface SealingKey {
   readonly commands: readonly NamedCommand[];
 }
 
-function keyForSealing(sealing: Sealing, now: number): SealingKey | Extract<Plan, { kind: "refused" }> {
-  const active = freshRing(sealing.view, now);
+function keyForSealing(sealing: Sealing, now: number): SealingKey | Extract<SecretPlan, { kind: "refused" }> {
+  const active = unexpiredActiveRing(sealing.view, now);
   const key = active && unwrap(active, sealing);
   if (active !== undefined && key?.kind === "key") return { kind: "key", id: active.id, key: key.key, commands: [] };
   // If this node cannot open a data key, it lacks a key-encryption key of the others, and would wrap a new data key with too few.
-  return lockedProblem(sealing) ?? newKey(sealing, now);
+  return lockedProblem(sealing) ?? createSealingKey(sealing, now);
 }
 
-function lockedProblem(sealing: Sealing): Extract<Plan, { kind: "refused" }> | undefined {
+function lockedProblem(sealing: Sealing): Extract<SecretPlan, { kind: "refused" }> | undefined {
   for (const ring of ringRows(sealing.view)) {
     const key = unwrap(ring, sealing);
     if (key.kind === "key") continue;
@@ -173,14 +174,14 @@ function lockedProblem(sealing: Sealing): Extract<Plan, { kind: "refused" }> | u
   return undefined;
 }
 
-function newKey(sealing: Sealing, now: number): SealingKey {
+function createSealingKey(sealing: Sealing, now: number): SealingKey {
   const { key, added } = newDataKey(sealing, now);
   const needed = [commands.ringAdd(added), commands.ringActivate({ id: added.id })];
   return { kind: "key", id: added.id, key, commands: needed };
 }
 
 function sealValue(
-  { k, name, ver }: Pick<Held, "k" | "name" | "ver">,
+  { k, name, ver }: Pick<SealedValue, "k" | "name" | "ver">,
   value: string,
   { id: dk, key }: { readonly id: string; readonly key: Uint8Array },
   { clusters: [cluster] }: Sealing,

@@ -35,7 +35,7 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT")
       return { ...problem(`there is no file ${JSON.stringify(name)} in secrets_dir ${dir}`), missing: true };
-    return problem(`${where} ${unreadable(code)}`);
+    return problem(`${where} ${unreadableReason(code)}`);
   }
   if (typeof content === "string") return problem(`${where} ${content}`);
   const end = endWithoutNewlines(content);
@@ -49,7 +49,7 @@ export function readSecretFile({ dir, name, maxBytes }: SecretFileOptions): Secr
 }
 
 /** Describes why the file system refuses to read a file, from the code of its error. */
-export const unreadable = (code: string | undefined): string =>
+export const unreadableReason = (code: string | undefined): string =>
   code === "EACCES" || code === "EPERM"
     ? `is not readable for the user that the gateway runs as (${code})`
     : `cannot be read (${code ?? "unknown error"})`;

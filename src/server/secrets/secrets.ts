@@ -22,7 +22,7 @@ const MAX_FILE_BYTES = 1024 * 1024;
 const WATCH_EVERY_MS = 10_000;
 
 /** Placeholder for a sealed secret while no cluster is open: hexadecimal, since operators' keys must be. */
-export const STAND_IN = `5ea1ed${"0".repeat(58)}`;
+export const PLACEHOLDER_SECRET = `5ea1ed${"0".repeat(58)}`;
 
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }
@@ -110,14 +110,14 @@ function watch(
   read: (reference: Reference) => SecretFile,
   known: Map<string, string>,
 ): { close(): void } {
-  const { used, everyMs = WATCH_EVERY_MS, onChange, onProblem = () => {}, signal, schedule = every } = options;
+  const { used, everyMs = WATCH_EVERY_MS, onChange, onProblem = () => {}, signal, schedule = startInterval } = options;
   const references = [
     ...used.secrets.map((name) => ({ scheme: "secret", name }) as const),
     ...used.files.map((name) => ({ scheme: "file", name }) as const),
   ];
   const unreadable = new Set<string>();
 
-  function look(): readonly string[] {
+  function checkReferences(): readonly string[] {
     const changed = new Set<string>();
     for (const reference of references) {
       const key = keyOf(reference);
@@ -135,8 +135,8 @@ function watch(
     return [...changed];
   }
 
-  function lookAndTell(): void {
-    const changed = look();
+  function checkAndNotify(): void {
+    const changed = checkReferences();
     if (changed.length === 0) return;
     try {
       onChange(changed);
@@ -153,7 +153,7 @@ function watch(
     const found = read(reference);
     if (found.kind === "value") known.set(key, found.digest);
   }
-  const stop = schedule(lookAndTell, everyMs);
+  const stop = schedule(checkAndNotify, everyMs);
   function close(): void {
     stop();
     signal?.removeEventListener("abort", close);
@@ -166,7 +166,7 @@ function keyOf({ scheme, name }: Reference): string {
   return `${scheme}:${name}`;
 }
 
-function every(run: () => void, everyMs: number): () => void {
+function startInterval(run: () => void, everyMs: number): () => void {
   const timer = setInterval(run, everyMs).unref();
   return () => clearInterval(timer);
 }

@@ -1,7 +1,7 @@
 /** Reads `a2a_cards.signing_keys`. Source: specification document 3 (`a2a_cards`); A2A reference, 9; RFC 7638. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
 import type { Path, Severity } from "../core/config/index.ts";
-import { STAND_IN } from "../secrets/index.ts";
+import { PLACEHOLDER_SECRET } from "../secrets/index.ts";
 
 export interface CardKey {
   /** Key id: the RFC 7638 thumbprint. */
@@ -24,7 +24,7 @@ export function compileCardKeys(pems: readonly string[], report: Report): CardKe
   const found = new Map<string, { readonly key: KeyObject; readonly jwk: object }>();
   for (const [at, pem] of pems.entries()) {
     // Values sealed in the cluster cannot be checked without the cluster.
-    if (pem === STAND_IN) continue;
+    if (pem === PLACEHOLDER_SECRET) continue;
     const path = ["a2a_cards", "signing_keys", at];
     const key = privateKeyIn(pem);
     if (key === undefined) {

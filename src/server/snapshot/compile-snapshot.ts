@@ -16,12 +16,12 @@ import type { GuardrailProblem } from "../core/guardrails/index.ts";
 import type { DetectorProbe, Views } from "../detectors/index.ts";
 import { type ModelNeed, modelNeeds } from "../models/index.ts";
 import { compileProvider, type Provider, poolProblems } from "../upstream/index.ts";
-import { compileAudits } from "./audits.ts";
 import { compileCardKeys } from "./card-keys.ts";
 import { type GuardrailEngine, type GuardrailSnapshot, UNGUARDED } from "./compiled-guard.ts";
 import { compileFrontedSnapshot } from "./fronted-servers.ts";
 import { compileGovernance, type GovernanceInput, readsUsage } from "./governance.ts";
 import { checkInspected } from "./inspector-snapshot.ts";
+import { compileReconcileTargets } from "./reconcile-targets.ts";
 import { type ClaimingProvider, compileRouter } from "./router.ts";
 import { checkIssuers, credentialsOf } from "./snapshot-credentials.ts";
 import { DEFAULT_MAX_BODY_BYTES, type Governance, type Snapshot } from "./types.ts";
@@ -266,7 +266,7 @@ function freeze(
   const { route, claims } = compileRouter(claiming, defaultProvider);
   return Object.freeze({
     ...parts,
-    audits: compileAudits(document),
+    reconcileTargets: compileReconcileTargets(document),
     providers: Object.freeze(providers),
     byName,
     defaultProvider,

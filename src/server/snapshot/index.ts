@@ -9,7 +9,6 @@ export type {
   SessionAnswer,
   SessionQuestion,
 } from "../detectors/index.ts";
-export type { Audited, Audits } from "./audits.ts";
 export type { CardKey, CardKeys } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile-snapshot.ts";
 export {
@@ -26,6 +25,7 @@ export type { TrustedSettings } from "./governance.ts";
 export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
+export type { ReconciledProvider, ReconcileTargets } from "./reconcile-targets.ts";
 export { findRemoved } from "./removed-findings.ts";
 export {
   type Claim,

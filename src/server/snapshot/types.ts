@@ -3,10 +3,10 @@ import type { AuthRules } from "../auth/index.ts";
 import type { BudgetRule } from "../core/budgets/index.ts";
 import type { AccessPolicy, Policies } from "../core/policy/index.ts";
 import type { Provider } from "../upstream/index.ts";
-import type { Audits } from "./audits.ts";
 import type { CardKeys } from "./card-keys.ts";
 import type { GuardrailSnapshot } from "./compiled-guard.ts";
 import type { FrontedSnapshot } from "./fronted-servers.ts";
+import type { ReconcileTargets } from "./reconcile-targets.ts";
 
 export interface Routed {
   readonly provider: Provider;
@@ -70,7 +70,7 @@ export interface Snapshot {
   readonly fronted: FrontedSnapshot;
   readonly cardKeys: CardKeys;
   /** Reconciliation settings; `undefined` if no reports are fetched. */
-  readonly audits: Audits | undefined;
+  readonly reconcileTargets: ReconcileTargets | undefined;
   /** Providers in document order. */
   readonly providers: readonly Provider[];
   readonly byName: ReadonlyMap<string, Provider>;

@@ -4,7 +4,7 @@
  * stays in force and one line is logged. Source: design decisions, section 15; front-door reference, section 6.5.
  */
 import type { Clock, Log } from "../../base/index.ts";
-import { type Untimely, untimelyAt } from "./read-certificate.ts";
+import { type ValidityFault, validityFaultAt } from "./read-certificate.ts";
 import {
   type CertificateFiles,
   type FileFault,
@@ -17,7 +17,7 @@ const CHECK_EVERY_MS = 10_000;
 /** Delay before a fault is reported: two files are rarely replaced at the same instant, so the pair is read again first. */
 const REREAD_DELAY_MS = 1_000;
 
-interface FilesOptions extends CertificateFiles {
+interface CertificateFilesOptions extends CertificateFiles {
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
   /** Called for each pair that differs from the last one. */
@@ -30,7 +30,7 @@ export interface FileCertificates extends Certificates {
 }
 
 interface Fault {
-  readonly reason: FileFault | Untimely["reason"];
+  readonly reason: FileFault | ValidityFault["reason"];
   readonly message: string;
 }
 
@@ -40,7 +40,7 @@ export class CertificateFilesUnusable extends Error {}
 /**
  * Opens the files. Rejects with `CertificateFilesUnusable`. An expired certificate is served too, since there is no better one.
  */
-export async function openCertificateFilePair(options: FilesOptions): Promise<FileCertificates> {
+export async function openCertificateFilePair(options: CertificateFilesOptions): Promise<FileCertificates> {
   const { certFile, clock, log } = options;
   const first = await readCertificateFiles(options, clock.now());
   if (first.kind === "problem") throw new CertificateFilesUnusable(first.message);
@@ -54,7 +54,7 @@ export async function openCertificateFilePair(options: FilesOptions): Promise<Fi
   let rereadTimer: NodeJS.Timeout | undefined;
   let rereading: Promise<void> | undefined;
 
-  const accept = ({ certificate, untimely, warnings }: Extract<FilesRead, { kind: "certificate" }>): void => {
+  const accept = ({ certificate, validityFault, warnings }: Extract<FilesRead, { kind: "certificate" }>): void => {
     current = certificate;
     failure = undefined;
     failures = 0;
@@ -62,8 +62,8 @@ export async function openCertificateFilePair(options: FilesOptions): Promise<Fi
     const facts = { file: certFile, names, serial, issuer, not_after: new Date(notAfter).toISOString() };
     log.info("new certificate in use", facts);
     for (const warning of warnings) log.warn("certificate", { file: certFile, warning });
-    if (untimely !== undefined)
-      log.error("the certificate has a problem but is used", { ...facts, problem: untimely.message });
+    if (validityFault !== undefined)
+      log.error("the certificate has a problem but is used", { ...facts, problem: validityFault.message });
     options.onRead?.("taken");
   };
 
@@ -82,9 +82,9 @@ export async function openCertificateFilePair(options: FilesOptions): Promise<Fi
   /** Returns why a pair does not replace the current one. */
   const faultOf = (found: FilesRead): Fault | undefined => {
     if (found.kind === "problem") return found;
-    const { untimely } = found;
-    const isBetter = untimely === undefined || untimelyAt(clock.now(), current.notBefore, current.notAfter);
-    return isBetter ? undefined : { reason: untimely.reason, message: `${certFile}: ${untimely.message}` };
+    const { validityFault } = found;
+    const isBetter = validityFault === undefined || validityFaultAt(clock.now(), current.notBefore, current.notAfter);
+    return isBetter ? undefined : { reason: validityFault.reason, message: `${certFile}: ${validityFault.message}` };
   };
 
   const rereadOnce = async (): Promise<void> => {
@@ -121,7 +121,7 @@ export async function openCertificateFilePair(options: FilesOptions): Promise<Fi
     mode: "files",
     current: () => current,
     status() {
-      const untimely = untimelyAt(clock.now(), current.notBefore, current.notAfter);
+      const untimely = validityFaultAt(clock.now(), current.notBefore, current.notAfter);
       return {
         source: certFile,
         names: current.names,

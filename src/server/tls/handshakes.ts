@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 /**
  * Time to begin handshakes in one turn of the event loop, in milliseconds. The rest waits for the next turn, behind other work.
  */
-const BUDGET_MS = 3;
+const MAX_TURN_MS = 3;
 /** Maximum number of waiting and running handshakes, each about 100 KiB at most. */
 export const MAX_HANDSHAKES = 1_024;
 
@@ -42,7 +42,7 @@ export function createHandshakes(start: (raw: Socket) => void, onDropped: () => 
     isNextTurnScheduled = false;
     spentMs = 0;
     for (const raw of waiting) {
-      if (spentMs >= BUDGET_MS) return;
+      if (spentMs >= MAX_TURN_MS) return;
       waiting.delete(raw);
       startNow(raw);
     }
@@ -58,7 +58,7 @@ export function createHandshakes(start: (raw: Socket) => void, onDropped: () => 
       }
       inProgress.add(raw);
       raw.once("close", () => end(raw));
-      if (waiting.size === 0 && spentMs < BUDGET_MS) startNow(raw);
+      if (waiting.size === 0 && spentMs < MAX_TURN_MS) startNow(raw);
       else waiting.add(raw);
     },
     end: end,

@@ -23,9 +23,14 @@ export {
 export { type ExpiryStage, expiryStage } from "./certificate-expiry.ts";
 export { CertificateFilesUnusable, type FileCertificates, openCertificateFilePair } from "./certificate-files.ts";
 export { observeCertificate } from "./metrics.ts";
-export { makePlaceholder } from "./placeholder.ts";
-export { type CertificateFault, type CertificateRead, readCertificate, type Untimely } from "./read-certificate.ts";
+export { createPlaceholderCertificate } from "./placeholder-certificate.ts";
+export {
+  type CertificateFault,
+  type CertificateRead,
+  readCertificate,
+  type ValidityFault,
+} from "./read-certificate.ts";
 export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-certificate-files.ts";
 export { createTlsServer, type TlsServer, type TlsServerAnswer, type TlsServerOptions } from "./serve-tls.ts";
 export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
-export type { Certificate, CertificateFailure, CertificateStatus, Certificates, MaybeLater } from "./types.ts";
+export type { Certificate, CertificateFailure, CertificateStatus, Certificates, MaybePromise } from "./types.ts";

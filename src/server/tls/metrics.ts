@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_HANDSHAKE_TIMEOUT: "timeout",
 };
 
-export function observeHandshakes(instruments: Instruments, underWay: () => number): HandshakeCounters {
+export function observeHandshakes(instruments: Instruments, inProgress: () => number): HandshakeCounters {
   const done = instruments.counter(
     "gateway_tls_handshakes_total",
     "Successful TLS handshakes, by version and by whether the client resumed a session.",
@@ -40,7 +40,7 @@ export function observeHandshakes(instruments: Instruments, underWay: () => numb
   const failed = instruments.counter("gateway_tls_handshake_failures_total", "Failed TLS handshakes, by reason.", [
     "reason",
   ]);
-  instruments.observedGauge("gateway_tls_handshakes_under_way", "TLS handshakes in progress.", underWay);
+  instruments.observedGauge("gateway_tls_handshakes_under_way", "TLS handshakes in progress.", inProgress);
   return {
     countSuccess: (socket) =>
       done.with(socket.getProtocol() ?? "unknown", socket.isSessionReused() ? "yes" : "no").inc(),

@@ -55,11 +55,11 @@ export async function readCertificateFiles({ certFile, keyFile }: CertificateFil
 /** Reads a text file. Links are followed, since orchestrators mount secrets as links. */
 async function readText(path: string): Promise<Content> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Content>((done) => {
+  const timedOut = new Promise<Content>((done) => {
     const message = `${path}: could not be read within ${READ_LIMIT_MS / 1_000} s`;
     timer = setTimeout(() => done({ kind: "problem", reason: "unreadable_file", message }), READ_LIMIT_MS).unref();
   });
-  return Promise.race([readNow(path), late]).finally(() => clearTimeout(timer));
+  return Promise.race([readNow(path), timedOut]).finally(() => clearTimeout(timer));
 }
 
 async function readNow(path: string): Promise<Content> {

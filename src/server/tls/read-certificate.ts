@@ -11,7 +11,7 @@ export type CertificateRead =
       readonly kind: "certificate";
       readonly certificate: Certificate;
       /** Set if the certificate is expired or not yet valid; it is served only if there is no better one. */
-      readonly untimely: Untimely | undefined;
+      readonly validityFault: ValidityFault | undefined;
       readonly warnings: readonly string[];
     }
   /** `reason`: short, from a fixed set. `of`: the file at fault. Contains nothing of the key. */
@@ -22,7 +22,7 @@ export type CertificateRead =
       readonly message: string;
     };
 
-export interface Untimely {
+export interface ValidityFault {
   readonly reason: "expired" | "not_yet_valid";
   readonly message: string;
 }
@@ -53,7 +53,7 @@ const ANY_USE = "2.5.29.37.0";
 
 /** Checks a chain and its key. `now`: milliseconds since 1970. */
 export function readCertificate(chain: string, key: string, now: number): CertificateRead {
-  const parts = partsOf(chain);
+  const parts = splitChain(chain);
   if (parts.kind === "problem") return parts;
   const { certificates } = parts;
   const leaf = certificates[0] as X509Certificate;
@@ -63,7 +63,7 @@ export function readCertificate(chain: string, key: string, now: number): Certif
   if (secret.key.asymmetricKeyType === "rsa" && (secret.key.asymmetricKeyDetails?.modulusLength ?? 0) < MIN_RSA_BITS) {
     return problem("weak_key", `the key is RSA of less than ${MIN_RSA_BITS} bits, which clients refuse`, "key");
   }
-  const order = orderOf(certificates);
+  const order = chainOrderFault(certificates);
   if (order !== undefined) return problem("chain_order", order);
   const notBefore = Date.parse(leaf.validFrom);
   const notAfter = Date.parse(leaf.validTo);
@@ -77,20 +77,20 @@ export function readCertificate(chain: string, key: string, now: number): Certif
   return {
     kind: "certificate",
     certificate: { chain, key, names, issuer: issuerOf(leaf), serial: leaf.serialNumber, notBefore, notAfter },
-    untimely: untimelyAt(now, notBefore, notAfter),
+    validityFault: validityFaultAt(now, notBefore, notAfter),
     warnings: warningsOf(certificates, names),
   };
 }
 
 /** Returns why a certificate is not valid at `now`, or `undefined`. Times are milliseconds since 1970. */
-export function untimelyAt(now: number, notBefore: number, notAfter: number): Untimely | undefined {
-  if (now >= notAfter) return { reason: "expired", message: `it expired on ${minute(notAfter)}` };
+export function validityFaultAt(now: number, notBefore: number, notAfter: number): ValidityFault | undefined {
+  if (now >= notAfter) return { reason: "expired", message: `it expired on ${formatMinute(notAfter)}` };
   if (now >= notBefore) return undefined;
-  const message = `it is valid from ${minute(notBefore)}; is the clock of this machine right?`;
+  const message = `it is valid from ${formatMinute(notBefore)}; is the clock of this machine right?`;
   return { reason: "not_yet_valid", message };
 }
 
-type Parts = { readonly kind: "parts"; readonly certificates: readonly X509Certificate[] } | Problem;
+type ChainParts = { readonly kind: "parts"; readonly certificates: readonly X509Certificate[] } | Problem;
 type Problem = Extract<CertificateRead, { kind: "problem" }>;
 
 const problem = (reason: CertificateFault, message: string, of: Problem["of"] = "certificate"): Problem => ({
@@ -100,7 +100,7 @@ const problem = (reason: CertificateFault, message: string, of: Problem["of"] = 
   message,
 });
 
-function partsOf(chain: string): Parts {
+function splitChain(chain: string): ChainParts {
   if (chain.trim() === "") return problem("empty", "the certificate is empty");
   const texts = chain.match(CERTIFICATE) ?? [];
   const begun = chain.split(BEGIN_CERTIFICATE).length - 1;
@@ -168,7 +168,7 @@ function wrongKey(certificates: readonly X509Certificate[], key: KeyObject): Pro
 }
 
 /** Describes a chain in the wrong order: each certificate must have been issued by the next. */
-function orderOf(certificates: readonly X509Certificate[]): string | undefined {
+function chainOrderFault(certificates: readonly X509Certificate[]): string | undefined {
   for (const [at, certificate] of certificates.entries()) {
     const next = certificates[at + 1];
     if (next === undefined || (certificate.checkIssued(next) && certificate.verify(next.publicKey))) continue;
@@ -217,6 +217,6 @@ function issuerOf({ issuer }: X509Certificate): string {
   return /^CN=(.*)$/m.exec(issuer)?.[1] ?? issuer.split("\n").join(", ");
 }
 
-function minute(ms: number): string {
+function formatMinute(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

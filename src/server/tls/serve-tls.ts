@@ -11,7 +11,7 @@ import { type Clock, GatewayError, type Instruments, type Log } from "../../base
 import { createHandshakes } from "./handshakes.ts";
 import { type HandshakeCounters, observeHandshakes } from "./metrics.ts";
 import type { TicketKeys } from "./ticket-keys.ts";
-import type { Certificate, Certificates, MaybeLater } from "./types.ts";
+import type { Certificate, Certificates, MaybePromise } from "./types.ts";
 
 /** Content type `handshake` (RFC 8446 section 5.1). No HTTP method begins with this byte. */
 const HANDSHAKE_BYTE = 0x16;
@@ -65,7 +65,7 @@ export interface TlsServerOptions {
 export type TlsServerAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** Answer to an ACME challenge; `undefined` if it is unknown. */
-  | { readonly kind: "challenge"; readonly keyAuthorization: MaybeLater<string | undefined> };
+  | { readonly kind: "challenge"; readonly keyAuthorization: MaybePromise<string | undefined> };
 
 export interface TlsServer {
   /** Accepts a connection. `onHttp` receives it once HTTP comes next. */
@@ -205,7 +205,7 @@ const addressesOf = ({ remoteAddress, remotePort, localAddress, localPort }: Soc
 function challengeOf(
   certificates: Certificates,
   { url = "", headers }: IncomingMessage,
-): MaybeLater<string | undefined> {
+): MaybePromise<string | undefined> {
   const token = url.slice(CHALLENGE_PATH.length);
   const host = (headers.host ?? "").toLowerCase().replace(/:\d+$/, "");
   return TOKEN.test(token) ? certificates.challenge(host, token) : undefined;

@@ -48,7 +48,7 @@ export interface CertificateStatus {
 }
 
 /** Value that is available at once in the node process; a worker has to ask for it. */
-export type MaybeLater<Value> = Value | Promise<Value>;
+export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** Interface for the listener and the admin API. All calls return at once. */
 export interface Certificates {
@@ -60,7 +60,7 @@ export interface Certificates {
    * Returns the key authorization of a pending HTTP-01 challenge (RFC 8555 section 8.3), or `undefined` if it is unknown.
    * `host`: as sent by the client, lower case, without port.
    */
-  challenge(host: string, token: string): MaybeLater<string | undefined>;
+  challenge(host: string, token: string): MaybePromise<string | undefined>;
   /** Registers a listener for changes of `current` or `status`. Returns a function that removes it. */
   onChange(listener: () => void): () => void;
   close(): void | Promise<void>;

@@ -14,5 +14,5 @@ export { feedCertificates, followCertificates } from "./certificates.ts";
 export * from "./channel/index.ts";
 export * from "./intake/index.ts";
 export { feedNodeState, followNodeState, type NodeState, type NodeStateSource } from "./node-state.ts";
-export { feedRows, followRows, type RowsFeed } from "./rows.ts";
 export * from "./supervisor/index.ts";
+export { feedRows, followRows, type RowsFeed } from "./worker-rows.ts";

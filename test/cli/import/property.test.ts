@@ -11,7 +11,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { importConfiguration, SYSTEMS } from "../../../src/cli/import/index.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { compileAlone } from "../../../src/server/node/index.ts";
+import { compileWithoutNode } from "../../../src/server/node/index.ts";
 import { randomFloor, randomRuns } from "../../support/random-length.ts";
 import { bufferIo } from "../buffers.ts";
 import { SECRET, SOURCES } from "./arbitrary.ts";
@@ -58,7 +58,7 @@ for (const system of SYSTEMS) {
             role === "address" ? "https://stand-in.example" : "stand-in",
           ]),
         );
-        const { compiled } = await compileAlone({ name: "document", text: imported.text }, env);
+        const { compiled } = await compileWithoutNode({ name: "document", text: imported.text }, env);
         const errors =
           compiled.kind === "refused" ? compiled.problems.filter(({ severity }) => severity === "error") : [];
         assert.deepEqual(errors, [], imported.text);

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { workersIn } from "../../../src/server/node/index.ts";
+import { readWorkerCount } from "../../../src/server/node/index.ts";
 import { type Document, writeFiles } from "../support/config.ts";
 import { runProgram, startGateway } from "../support/gateway.ts";
 import { freePort, listenLocally } from "../support/ports.ts";
@@ -47,7 +47,7 @@ test("no connection is accepted before all workers serve", async (t) => {
 test("without the setting there are as many workers as this machine has room for, and the log says how many", async (t) => {
   const files = await writeFiles(t, DEPLOYMENT);
   const gateway = await startGateway(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: "" } });
-  const count = workersIn({});
+  const count = readWorkerCount({});
   assert.equal(gateway.log().find(({ message }) => message === "ready")?.["workers"], count);
   assert.equal(workersOf(gateway).length, count === 1 ? 0 : count);
 });

@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { PERMIT_ALL } from "../../../src/server/admin/access/types.ts";
+import { openAdminPlane } from "../../../src/server/admin/admin-plane.ts";
 import { openAdminSocket } from "../../../src/server/admin/index.ts";
-import { openPlane } from "../../../src/server/admin/plane.ts";
 import { handlerPorts } from "./support/handler-ports.ts";
 import { createMemoryAudit } from "./support/memory-audit.ts";
 import { createMemoryCluster } from "./support/memory-cluster.ts";
@@ -37,7 +37,7 @@ test("a restore cut off by a closing listener is recorded before the admin plane
       },
     },
   });
-  const plane = openPlane(ports, PERMIT_ALL);
+  const plane = openAdminPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
   const door = await openAdminSocket({ path, plane, peerCredentials });
 

@@ -13,7 +13,7 @@ const WRITE = { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 };
 
 function open() {
   const memory = createMemoryGoverned();
-  const ports = handlerPorts({ governed: memory.governed });
+  const ports = handlerPorts({ governance: memory.governed });
   const profiles = watchList(profileList(ports));
   const budgets = watchList(budgetList(ports));
   let minted = 0;

@@ -13,7 +13,7 @@ import { generateKey } from "../../../src/server/audit/key-file.ts";
 import { AT, makeTrail } from "./support/trails.ts";
 
 const key = generateKey();
-const lineOf = (event: AuditEvent): string => createChain("n1", key, undefined).nextOf(eventText(event), AT).line;
+const lineOf = (event: AuditEvent): string => createChain("n1", key, undefined).appendText(eventText(event), AT).line;
 
 test("a record has the members of the reference in canonical form", () => {
   const line = lineOf({ event: "access.decision", controls: ["AC-3"], data: { z: 1, a: { y: [true, null], b: "é" } } });

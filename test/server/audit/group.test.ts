@@ -10,7 +10,13 @@ import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { publicKeyOf } from "../../../src/server/audit/audit-record.ts";
 import { eventText } from "../../../src/server/audit/fit-event.ts";
-import { growTree, MAX_GROUP, MAX_PROOF_LENGTH, parseProof, signedBy } from "../../../src/server/audit/group-proof.ts";
+import {
+  buildTree,
+  MAX_GROUP,
+  MAX_PROOF_LENGTH,
+  parseProof,
+  signedBytesOf,
+} from "../../../src/server/audit/group-proof.ts";
 import { MAX_RECORD_BYTES } from "../../../src/server/audit/index.ts";
 import { generateKey } from "../../../src/server/audit/key-file.ts";
 import { AT, found, type MadeTrail, makeTrail, textOf, verifyChunks, verifyLines } from "./support/trails.ts";
@@ -27,7 +33,7 @@ function grouped(sizes: readonly number[]): MadeTrail {
       text: eventText({ event: "access.decision", controls: ["AC-3"], data: { n: from + at } }),
       at: AT + from + at,
     }));
-    made.lines.push(...made.chain.group(events).map(({ line }) => line));
+    made.lines.push(...made.chain.appendGroup(events).map(({ line }) => line));
   }
   return made;
 }
@@ -64,17 +70,17 @@ test("root and path match RFC 9162 for groups of every size", () => {
   const leaves = Array.from({ length: MAX_GROUP }, (_, at) => sha256(Buffer.from(`leaf ${at}`)));
   for (let size = 2; size <= MAX_GROUP; size += size < 20 ? 1 : 59) {
     const group = leaves.slice(0, size);
-    const { signed, proofOf: proof } = growTree(group);
+    const { signedBytes, proofOf: proof } = buildTree(group);
     const sizeBytes = Buffer.from([size >> 8, size & 0xff]);
-    assert.deepEqual(signed, Buffer.concat([Buffer.from("gateway/audit/v1/group\n"), sizeBytes, rootOf(group)]));
+    assert.deepEqual(signedBytes, Buffer.concat([Buffer.from("gateway/audit/v1/group\n"), sizeBytes, rootOf(group)]));
     for (const index of new Set([0, 1, size >> 1, size - 2, size - 1])) {
       const path = Buffer.concat(pathOf(index, group)).toString("base64url");
       assert.equal(proof(index), `${size}.${index}.${path}`);
       assert.ok(proof(index).length <= MAX_PROOF_LENGTH);
-      assert.deepEqual(signedBy(group[index] as Buffer, parseProof(proof(index)) ?? assert.fail()), signed);
+      assert.deepEqual(signedBytesOf(group[index] as Buffer, parseProof(proof(index)) ?? assert.fail()), signedBytes);
     }
   }
-  assert.equal(growTree(leaves).proofOf(MAX_GROUP - 1).length, MAX_PROOF_LENGTH);
+  assert.equal(buildTree(leaves).proofOf(MAX_GROUP - 1).length, MAX_PROOF_LENGTH);
 });
 
 test("with any grouping the trail verifies, and so does each of its records alone", async () => {
@@ -112,15 +118,15 @@ test("a single waiting record is signed as before, and an old trail verifies wit
   const old = makeTrail({ records: 4, key });
   const last = old.lines.length;
   const text = eventText({ event: "access.decision", controls: [], data: {} });
-  const [alone] = old.chain.group([{ text, at: AT }]);
+  const [alone] = old.chain.appendGroup([{ text, at: AT }]);
   const { hash, sig, proof } = JSON.parse(alone?.line ?? "");
   assert.equal(proof, undefined);
   assert.ok(verify(null, Buffer.from(hash, "base64url"), publicKeyOf(key.raw), Buffer.from(sig, "base64url")));
-  const after = old.chain.group([text, text, text].map((each) => ({ text: each, at: AT })));
+  const after = old.chain.appendGroup([text, text, text].map((each) => ({ text: each, at: AT })));
   const lines = [...old.lines, alone?.line ?? "", ...after.map(({ line }) => line)];
   const report = await verifyLines(lines);
   assert.deepEqual([report.findings, report.records], [[], last + 4]);
-  assert.deepEqual(old.chain.group([]), []);
+  assert.deepEqual(old.chain.appendGroup([]), []);
 });
 
 test("the largest record of the largest group is within the size limit", () => {
@@ -128,7 +134,7 @@ test("the largest record of the largest group is within the size limit", () => {
   const texts = Array.from({ length: MAX_GROUP }, (_, at) =>
     eventText({ event: "access.decision", data: { text: "é".repeat(1_200 + 7 * at), list: Array(at).fill("\u0001") } }),
   );
-  const records = chain.group(texts.map((text) => ({ text, at: AT })));
+  const records = chain.appendGroup(texts.map((text) => ({ text, at: AT })));
   assert.ok(records.every(({ line }) => Buffer.byteLength(line) < MAX_RECORD_BYTES));
 });
 
@@ -215,7 +221,7 @@ for (const [what, changes, finding] of tampering) {
 }
 
 test("spare bits at the end of a path do not make a second proof of the same record", () => {
-  const { proofOf: proof } = growTree([sha256(Buffer.of(1)), sha256(Buffer.of(2))]);
+  const { proofOf: proof } = buildTree([sha256(Buffer.of(1)), sha256(Buffer.of(2))]);
   const text = proof(0);
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const valid = [...alphabet].filter((last) => parseProof(`${text.slice(0, -1)}${last}`) !== undefined);
@@ -245,14 +251,14 @@ test("a removed record of a group is reported missing, and the others are valid"
 
 test("an inner node is not accepted as a record, or a signed record hash as a root", () => {
   const leaves = [1, 2, 3, 4].map((byte) => sha256(Buffer.of(byte)));
-  const { signed } = growTree(leaves);
+  const { signedBytes } = buildTree(leaves);
   const left = sha256(Buffer.of(1), ...leaves.slice(0, 2).map((leaf) => sha256(Buffer.of(0), leaf)));
   const right = sha256(Buffer.of(1), ...leaves.slice(2).map((leaf) => sha256(Buffer.of(0), leaf)));
   const proof = parseProof(`2.0.${right.toString("base64url")}`) ?? assert.fail();
   const size = Buffer.from([0, 4]);
   // Even with a corrected size, the node is hashed as a leaf and the root differs.
-  const reached = signedBy(left, proof);
-  assert.notDeepEqual(Buffer.concat([reached.subarray(0, -34), size, reached.subarray(-32)]), signed);
+  const reached = signedBytesOf(left, proof);
+  assert.notDeepEqual(Buffer.concat([reached.subarray(0, -34), size, reached.subarray(-32)]), signedBytes);
 });
 
 test("a group signed by another key is detected", async () => {
@@ -260,7 +266,7 @@ test("a group signed by another key is detected", async () => {
   const forged = trail.map((line, at) => {
     if (at < 1 || at > 5) return line;
     const digests = [1, 2, 3, 4, 5].map((each) => Buffer.from(of(each).hash, "base64url"));
-    const sig = sign(null, growTree(digests).signed, other.privateKey).toString("base64url");
+    const sig = sign(null, buildTree(digests).signedBytes, other.privateKey).toString("base64url");
     return canonicalize({ ...JSON.parse(line), sig }) ?? "";
   });
   assert.deepEqual(

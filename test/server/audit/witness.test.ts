@@ -16,7 +16,7 @@ const failuresOf = () => ({
     this.value += by;
   },
 });
-const never = { intervalMs: 1 << 30, records: 1_000, limitMs: 5_000, closeMs: 5_000 };
+const never = { intervalMs: 1 << 30, records: 1_000, timeoutMs: 5_000, closeTimeoutMs: 5_000 };
 
 interface Shown {
   readonly seq: number;
@@ -35,7 +35,7 @@ function scripted() {
 }
 
 test("the schedule matches the reference", () => {
-  assert.deepEqual(WITNESS_PACE, { intervalMs: 5_000, records: 1_000, limitMs: 5_000, closeMs: 2_000 });
+  assert.deepEqual(WITNESS_PACE, { intervalMs: 5_000, records: 1_000, timeoutMs: 5_000, closeTimeoutMs: 2_000 });
 });
 
 test("the first head is sent at once, then one per thousand records, one at a time, naming the predecessor until one is accepted", async () => {
@@ -81,7 +81,7 @@ test("an unanswered head is abandoned at its timeout, and its signal aborts", as
     signal = given;
     return new Promise(() => undefined);
   };
-  const witness = createWitness(show, undefined, failures, { ...never, limitMs: 5 });
+  const witness = createWitness(show, undefined, failures, { ...never, timeoutMs: 5 });
   witness.advance(headAt(0));
   await eventually("the limit", () => failures.value === 1);
   assert.equal(signal?.aborted, true);
@@ -91,7 +91,7 @@ test("an unanswered head is abandoned at its timeout, and its signal aborts", as
 test("if no head is accepted, the close ends at its own timeout", async () => {
   const { shown, show } = scripted();
   const failures = failuresOf();
-  const witness = createWitness(show, null, failures, { ...never, closeMs: 5 });
+  const witness = createWitness(show, null, failures, { ...never, closeTimeoutMs: 5 });
   witness.advance(headAt(0));
   witness.advance(headAt(1));
   await within("the close", witness.close(), 2_000);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, test } from "node:test";
-import { createCallers, type PresentedCredentials, presentedOf } from "../../../src/server/auth/index.ts";
+import { createCallers, type PresentedCredentials, presentedCredentials } from "../../../src/server/auth/index.ts";
 import { memoryKeys, noVerifier, outcome, presented, testRules } from "./support/callers.ts";
 import { testClock } from "./support/issuer.ts";
 
@@ -17,7 +17,7 @@ const said = (from: PresentedCredentials) => outcome(callers, from, { rules });
 
 let seen: PresentedCredentials | undefined;
 const server = createServer((request, response) => {
-  seen = presentedOf(request, request.headers["x-protocol-token"]?.toString());
+  seen = presentedCredentials(request, request.headers["x-protocol-token"]?.toString());
   response.end();
 });
 before(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));

@@ -237,7 +237,7 @@ test("after an issuer returns, a key that it withdrew meanwhile is refused", asy
 test("an issuer that never answers delays a caller no longer than the timeout", async () => {
   await using issuer = await startIssuer({ keys: [first] });
   const held = hold(issuer);
-  await using tokens = testVerifier([issuer.options()], { fetchLimitMs: 100 });
+  await using tokens = testVerifier([issuer.options()], { fetchTimeoutMs: 100 });
   assert.equal(await tokens.outcome(await lasting(issuer, first)), "keys_unavailable");
   await held.asked;
   // An issuer that sends its answer byte by byte does not delay it either.
@@ -251,7 +251,7 @@ test("an issuer that never answers delays a caller no longer than the timeout", 
 
 test("an issuer that hangs delays callers for a second if keys are known, and later callers not at all", async () => {
   await using issuer = await startIssuer({ keys: [first] });
-  await using tokens = testVerifier([issuer.options()], { fetchLimitMs: 30_000 });
+  await using tokens = testVerifier([issuer.options()], { fetchTimeoutMs: 30_000 });
   const token = await lasting(issuer, first);
   assert.equal(await tokens.outcome(token), "verified");
   const waited = async () => {
@@ -281,7 +281,7 @@ test("a caller that missed a key in the old set gets one that arrived meanwhile 
   const keys = createIssuerKeys({
     issuer: "corp",
     load: async () => ({ kind: "loaded", jwksUrl: `set ${++fetches}`, keys: [], cacheControl: "" }),
-    limitMs: SECOND,
+    timeoutMs: SECOND,
     clock: testClock(),
     log: recordedLog(),
     onLoad: () => undefined,

@@ -35,11 +35,11 @@ function start(issuers: readonly IssuerOptions[] = [issuer.options()]) {
 test("a token is verified once and then served from the cache", async () => {
   const { cached, count } = start();
   const token = await sign(ec, good());
-  assert.equal(cached.known(token), undefined);
+  assert.equal(cached.findCached(token), undefined);
   const verdict = await cached.verify(token, signal);
   assert.equal(verdict.kind, "verified");
   assert.equal(await cached.verify(token, signal), verdict);
-  assert.equal(cached.known(token), verdict);
+  assert.equal(cached.findCached(token), verdict);
   assert.deepEqual([count.verified, cached.size()], [1, 1]);
 });
 
@@ -65,7 +65,7 @@ test("a token that differs from a cached one only in its signature is refused", 
     token.slice(0, at),
     ` ${token}`,
   ]) {
-    assert.equal(cached.known(near), undefined);
+    assert.equal(cached.findCached(near), undefined);
     assert.equal((await cached.verify(near, signal)).kind, "refused");
   }
 });
@@ -92,10 +92,10 @@ test("a cached token expires at the same millisecond as an uncached one", async 
   assert.equal((await cached.verify(token, signal)).kind, "verified");
   // With the clocks' leeway of a minute this is 150 s from here.
   clock.advance(149_999);
-  assert.ok(cached.known(token));
+  assert.ok(cached.findCached(token));
   assert.equal((await verifier().verify(token, signal)).kind, "verified");
   clock.advance(1);
-  assert.equal(cached.known(token), undefined);
+  assert.equal(cached.findCached(token), undefined);
   assert.deepEqual(await cached.verify(token, signal), { kind: "refused", fault: "expired", issuer: "corp" });
 });
 
@@ -108,9 +108,9 @@ test("a token of a withdrawn signing key is accepted for at most five minutes", 
   assert.equal((await cached.verify(token, signal)).kind, "verified");
   own.keys = [(await testKey("ES256", "new")).jwk];
   clock.advance(299_999);
-  assert.ok(cached.known(token));
+  assert.ok(cached.findCached(token));
   clock.advance(1);
-  assert.equal(cached.known(token), undefined);
+  assert.equal(cached.findCached(token), undefined);
   assert.equal((await cached.verify(token, signal)).kind, "refused");
   assert.equal(count.verified, 2);
 });
@@ -123,9 +123,9 @@ test("a token of a withdrawn signing key ends as soon as the new keys are known"
   assert.equal((await cached.verify(old, signal)).kind, "verified");
   own.keys = [next.jwk];
   clock.advance(31_000);
-  assert.ok(cached.known(old));
+  assert.ok(cached.findCached(old));
   assert.equal((await cached.verify(await sign(next, good({ iss: own.url })), signal)).kind, "verified");
-  assert.equal(cached.known(old), undefined);
+  assert.equal(cached.findCached(old), undefined);
   assert.deepEqual(await cached.verify(old, signal), { kind: "refused", fault: "unknown_key", issuer: "corp" });
 });
 
@@ -181,7 +181,7 @@ test("a result of the previous verifier after a reload is not cached", async () 
   replace([]);
   held.end(JSON.stringify({ keys: slow.keys }));
   assert.equal((await waiting).kind, "verified");
-  assert.equal(cached.known(token), undefined);
+  assert.equal(cached.findCached(token), undefined);
   assert.deepEqual(await cached.verify(token, signal), { kind: "refused", fault: "unknown_issuer", issuer: undefined });
 });
 
@@ -201,11 +201,11 @@ test("the cache is bounded, and tokens in use stay", async () => {
   for (let count = 0; count < 25_000; count++) {
     await cached.verify(`token ${count}`, signal);
     assert.ok(cached.size() <= 10_000);
-    if (count % 1_000 === 0) assert.equal(cached.known("in use"), first);
+    if (count % 1_000 === 0) assert.equal(cached.findCached("in use"), first);
   }
-  assert.equal(cached.known("in use"), first);
-  assert.equal(cached.known("token 0"), undefined);
-  assert.ok(cached.known("token 24999"));
+  assert.equal(cached.findCached("in use"), first);
+  assert.equal(cached.findCached("token 0"), undefined);
+  assert.ok(cached.findCached("token 24999"));
 });
 
 test("fewer long tokens are cached", async () => {
@@ -221,5 +221,5 @@ test("a text longer than any token is neither looked up nor cached", async () =>
   const cached = createCachedVerifier(() => verifier, testClock());
   const text = "x".repeat((16 << 10) + 1);
   await cached.verify(text, signal);
-  assert.deepEqual([cached.known(text), cached.size()], [undefined, 0]);
+  assert.deepEqual([cached.findCached(text), cached.size()], [undefined, 0]);
 });

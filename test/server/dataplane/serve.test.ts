@@ -19,12 +19,12 @@ import {
   createOwnCards,
   createResponses,
   DEFAULT_MEMORY_BYTES,
-  type Governing,
+  type GovernancePorts,
 } from "../../../src/server/dataplane/index.ts";
 import type { Ports } from "../../../src/server/dataplane/ports.ts";
 import { serve } from "../../../src/server/dataplane/serve.ts";
 import { createAdmission } from "../../../src/server/memory/index.ts";
-import { compileAlone } from "../../../src/server/node/configuration/compile-document.ts";
+import { compileWithoutNode } from "../../../src/server/node/configuration/compile-document.ts";
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { eventually } from "../../e2e/support/wait.ts";
 import { openCountedBudgets } from "./support/charges.ts";
@@ -145,7 +145,7 @@ before(async () => {
       { name: "second", dialect: "compat", base_url: `${at}/v1`, api_key: "k", models: ["other"] },
     ],
   };
-  const { compiled } = await compileAlone({ name: "d", text: JSON.stringify(document) }, {});
+  const { compiled } = await compileWithoutNode({ name: "d", text: JSON.stringify(document) }, {});
   if (compiled.kind !== "compiled") throw new Error(JSON.stringify(compiled));
   const { snapshot } = compiled;
   const row = (minted: typeof key, profile: string): StoredKey => ({
@@ -162,7 +162,7 @@ before(async () => {
     verifier: () => ({ verify: () => Promise.reject(new Error("there are no tokens here")) }) as never,
     clock: systemClock,
   });
-  const governing: Governing = {
+  const governancePorts: GovernancePorts = {
     callers: struck(callers, ["identify", "isUnchanged"]),
     issuerUrl: () => undefined,
     suspensions: struck({ any: true, of: () => undefined, now: () => 0 }, ["of"]),
@@ -188,7 +188,7 @@ before(async () => {
       now: systemClock.monotonic,
       instruments,
     }),
-    governing,
+    governancePorts,
     log: nullLog,
   };
 });

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadExtProc, type ProcessingRequest, structOf, textIn } from "../../../src/server/ext-proc/index.ts";
+import { loadExtProc, nestedText, type ProcessingRequest, toStruct } from "../../../src/server/ext-proc/index.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 const { requestSerialize, responseDeserialize, responseSerialize } = ExternalProcessor.service.Process;
@@ -25,7 +25,7 @@ const REQUESTS: readonly (readonly [what: string, request: ProcessingRequest, he
       request_headers: { headers: { headers: [{ key: ":method", raw_value: Buffer.from("POST") }] } },
       metadata_context: {
         filter_metadata: {
-          "envoy.lb.subset_hint": structOf({ "x-gateway-destination-endpoint-subset": ["10.0.0.7:8000"] }),
+          "envoy.lb.subset_hint": toStruct({ "x-gateway-destination-endpoint-subset": ["10.0.0.7:8000"] }),
         },
       },
     },
@@ -47,7 +47,7 @@ test("a pick is read from header and metadata", () => {
   const [set] = picked.request_headers?.response?.header_mutation?.set_headers ?? [];
   assert.equal(set?.header?.raw_value?.toString(), "10.0.0.7:8000");
   assert.equal(picked.request_headers?.response?.clear_route_cache, true);
-  assert.equal(textIn(picked.dynamic_metadata, "envoy.lb", "x-gateway-destination-endpoint"), "10.0.0.7:8000");
+  assert.equal(nestedText(picked.dynamic_metadata, "envoy.lb", "x-gateway-destination-endpoint"), "10.0.0.7:8000");
 });
 
 test("each answer has its encoded form", () => {

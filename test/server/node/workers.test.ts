@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { workersIn } from "../../../src/server/node/index.ts";
+import { readWorkerCount } from "../../../src/server/node/index.ts";
 
 const MIB = 2 ** 20;
 const MUCH = 64 * 1_024 * MIB;
@@ -19,12 +19,12 @@ const cases: readonly (readonly [text: string | undefined, cores: number, memory
 
 for (const [text, cores, memory, count] of cases) {
   test(`GATEWAY_WORKERS ${text} is applied on ${cores} cores with ${memory / MIB} MiB`, () => {
-    assert.equal(workersIn({ GATEWAY_WORKERS: text }, { cores, memory }), count);
+    assert.equal(readWorkerCount({ GATEWAY_WORKERS: text }, { cores, memory }), count);
   });
 }
 
 for (const text of ["0", "65", "-1", "1.5", "2 ", "many"]) {
   test(`GATEWAY_WORKERS ${JSON.stringify(text)} is refused`, () => {
-    assert.throws(() => workersIn({ GATEWAY_WORKERS: text }), { name: "ConfigurationRefused" });
+    assert.throws(() => readWorkerCount({ GATEWAY_WORKERS: text }), { name: "ConfigurationRefused" });
   });
 }

@@ -10,8 +10,8 @@ import { commands } from "../../../src/server/core/state/index.ts";
 import { openGuardedDialler } from "../../../src/server/credentials/index.ts";
 import { reconciledRows } from "../../../src/server/node/admin/reconciled-port.ts";
 import { ledgerRows } from "../../../src/server/node/governance/open-reconciliation.ts";
-import { type Breach, openReconcile, type Reconcile } from "../../../src/server/reconcile/index.ts";
-import type { Audits } from "../../../src/server/snapshot/index.ts";
+import { type Breach, openReconciler, type Reconciler } from "../../../src/server/reconcile/index.ts";
+import type { ReconcileTargets } from "../../../src/server/snapshot/index.ts";
 import { startSimulator } from "../../../src/simulator/index.ts";
 import { createMemoryCluster } from "../admin/support/memory-cluster.ts";
 
@@ -96,8 +96,8 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
   };
   /** Counts down the pages until an event hits the requesting node. */
   let trouble: { pages: number; end: "deposed" | "killed" } | undefined;
-  const nodes = new Map<string, Reconcile>();
-  const audits: Audits = {
+  const nodes = new Map<string, Reconciler>();
+  const audits: ReconcileTargets = {
     intervalMs: 3_600_000,
     lagMs: 2 * DAY,
     lookbackMs: 7 * DAY,
@@ -114,10 +114,10 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
   };
   const killed: Promise<void>[] = [];
   const open = (id: string): void => {
-    const node = openReconcile({
+    const node = openReconciler({
       node: id,
       rows: ledgerRows(cluster),
-      leading: {
+      leadership: {
         isLeader: () => leader === id,
         onChange(listener) {
           listeners.add(listener);
@@ -145,10 +145,10 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
       clock,
       instruments: createInstruments(),
       log: nullLog,
-      pace: { firstMs: 5, lookMs: 10 },
+      pace: { firstDelayMs: 5, checkIntervalMs: 10 },
     });
     nodes.set(id, node);
-    node.follow(audits);
+    node.setTargets(audits);
   };
   for (const id of ["n1", "n2", "n3"]) open(id);
 

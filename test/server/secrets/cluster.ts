@@ -9,7 +9,7 @@ import {
   encodeCommand,
   encodeProposal,
 } from "../../../src/server/core/state/index.ts";
-import { deriveKeks, type Kek, type Plan, type Sealing } from "../../../src/server/secrets/index.ts";
+import { deriveKeks, type Kek, type Sealing, type SecretPlan } from "../../../src/server/secrets/index.ts";
 
 export const NOW = 1_760_000_000_000;
 export const DAY = 86_400_000;
@@ -34,7 +34,7 @@ export function openState() {
   let index = 0;
 
   /** Returns the results in order up to the first refusal, like a proposer. */
-  function run(plan: Plan): readonly string[] {
+  function run(plan: SecretPlan): readonly string[] {
     assert.ok(plan.kind === "planned", JSON.stringify(plan));
     const results: string[] = [];
     for (const { t, p } of plan.commands) {

@@ -5,14 +5,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import {
   createSealedSecrets,
-  type Opened,
-  type Plan,
+  type OpenedSecret,
   planDeleteSecret,
   planPutAccount,
   planPutCertificate,
   planPutSecret,
   planRewrap,
   type Sealing,
+  type SecretPlan,
 } from "../../../src/server/secrets/index.ts";
 import { DAY, KEK_FILE, kekOf, NOW, openState, withRows } from "./cluster.ts";
 
@@ -26,7 +26,7 @@ const value = (sealing: Sealing, name: string): string => {
 const rowOf = (sealing: Sealing, key: string): Readonly<Record<string, unknown>> =>
   JSON.parse((sealing.view.get(key) as string).slice(1)) as Readonly<Record<string, unknown>>;
 
-const namesOf = (plan: Plan): readonly string[] =>
+const namesOf = (plan: SecretPlan): readonly string[] =>
   plan.kind === "planned" ? plan.commands.map(({ t }) => t) : [plan.code];
 
 test("a value is sealed under a data key that is made on demand, and opens on every node with the secret", () => {
@@ -200,7 +200,7 @@ test("an unwrapped key is read again when its row changes, so one object lasts f
   const { run, node } = openState();
   run(planPutSecret("key", "1", node(), NOW));
   const sealed = createSealedSecrets(node());
-  const read = (): Opened => sealed.secret("key");
+  const read = (): OpenedSecret => sealed.secret("key");
   assert.deepEqual(read(), { kind: "value", value: "1" });
   run(planPutSecret("key", "2", node(), NOW + 90 * DAY));
   assert.deepEqual(read(), { kind: "value", value: "2" });
@@ -236,7 +236,7 @@ test("no message and no command contains a value or a key", () => {
 
 test("certificates and accounts are sealed for their version, open on every node, and are rewrapped for another cluster", () => {
   const { run, node } = openState();
-  const put = (expect: number | null, text: string): Plan =>
+  const put = (expect: number | null, text: string): SecretPlan =>
     planPutCertificate({ id: "set", expect, names: ["a.example"], notAfter: NOW, value: text }, node(), NOW);
   const account = planPutAccount({ id: "account", expect: null, value: CANARY }, node(), NOW);
   assert.ok(!JSON.stringify(account).includes(CANARY));
@@ -245,7 +245,7 @@ test("certificates and accounts are sealed for their version, open on every node
   assert.deepEqual(run(put(null, "late")), ["cert.put: stale"]);
   assert.deepEqual(run(put(1, "two")), ["cert.put"]);
   const held = (kind: "cert" | "acme", id: string, sealing = node()) => {
-    const opened = createSealedSecrets(sealing).held(kind, id);
+    const opened = createSealedSecrets(sealing).tlsSecret(kind, id);
     return opened.kind === "value" ? opened.value : opened.message;
   };
   assert.deepEqual([held("cert", "set"), held("acme", "account")], ["two", CANARY]);

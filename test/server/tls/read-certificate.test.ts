@@ -17,12 +17,12 @@ const faultOf = (read: CertificateRead): string =>
 test("a chain and its key are read with names, issuer, serial and times", () => {
   const read = readCertificate(pair.chain, pair.key, now);
   assert.ok(read.kind === "certificate");
-  const { certificate, untimely, warnings } = read;
+  const { certificate, validityFault, warnings } = read;
   assert.deepEqual(certificate.names, ["gateway.example.com", "*.example.com", "192.0.2.1"]);
   assert.equal(certificate.issuer, "test intermediate");
   assert.match(certificate.serial, /^[0-9A-F]{32}$/);
   assert.ok(Math.abs(certificate.notAfter - (now + 90 * DAY_MS)) < 1_000);
-  assert.equal(untimely, undefined);
+  assert.equal(validityFault, undefined);
   assert.deepEqual(warnings, []);
 });
 
@@ -94,11 +94,11 @@ for (const [what, certificate, secret, expected] of FAULTS) {
 test("a certificate outside its validity period is readable and reported as such", () => {
   const late = readCertificate(chain, key, now + 91 * DAY_MS);
   assert.ok(late.kind === "certificate");
-  assert.equal(late.untimely?.reason, "expired");
-  assert.match(late.untimely?.message ?? "", /^it expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
+  assert.equal(late.validityFault?.reason, "expired");
+  assert.match(late.validityFault?.message ?? "", /^it expired on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
   const early = readCertificate(chain, key, now - 2 * DAY_MS);
   assert.ok(early.kind === "certificate");
-  assert.match(early.untimely?.message ?? "", /^it is valid from .* UTC; is the clock of this machine right\?$/);
+  assert.match(early.validityFault?.message ?? "", /^it is valid from .* UTC; is the clock of this machine right\?$/);
 });
 
 test("problems that clients will have are warnings", () => {

@@ -45,7 +45,7 @@ export function indexOfByte(bytes: Uint8Array, offset: number): number {
 const TOKEN = /\/\/|"|&&|\|\||[-+*!.]|\bif\b|[([{]|[)\]}]|;/g;
 
 /** Returns the first place that exceeds the limits of the parser or the evaluator. */
-export function tooDeep(text: string): { readonly index: number; readonly message: string } | undefined {
+export function findExcessiveNesting(text: string): { readonly index: number; readonly message: string } | undefined {
   let depth = 0;
   let operators = 0;
   const tokens = new RegExp(TOKEN);

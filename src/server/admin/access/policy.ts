@@ -12,13 +12,13 @@ import type { DetailedError, EntityJson, TypeAndId } from "@cedar-policy/cedar-w
 import type { Principal } from "../principal.ts";
 import { adminPolicySchema } from "./policy-schema.ts";
 import {
+  findExcessiveNesting,
   indexOfByte,
   MAX_POLICY_BYTES,
   MAX_PROBLEMS,
   type PolicyProblem,
   type Position,
   positionAt,
-  tooDeep,
 } from "./policy-text.ts";
 import type { Access, AccessDecision, AccessQuestion } from "./types.ts";
 
@@ -36,7 +36,7 @@ const MAX_POLICIES = 1_000;
 const ID = /^[^\p{C}]{1,128}$/u;
 
 /** Roles of callers without a token; no issuer can grant them. */
-const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
+const RESERVED_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
 
 /** Loads a policy. Never rejects because of the text: an invalid one is returned as refused. */
 export async function loadPolicy(source: string): Promise<PolicyOutcome> {
@@ -44,15 +44,15 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_POLICY_BYTES) return refused(undefined, `is larger than ${MAX_POLICY_BYTES} bytes`);
   if (!text.isWellFormed()) return refused(undefined, "is not well-formed Unicode");
-  const deep = tooDeep(text);
+  const deep = findExcessiveNesting(text);
   if (deep !== undefined) return refused(positionAt(text, deep.index), deep.message);
 
   const cedar = await loadCedar();
-  const place = (offset: number): Position => positionAt(text, indexOfByte(bytes, offset));
+  const positionOf = (offset: number): Position => positionAt(text, indexOfByte(bytes, offset));
   const problems = (errors: readonly DetailedError[]): readonly PolicyProblem[] =>
     errors
       .slice(0, MAX_PROBLEMS)
-      .flatMap((error) => problemsOf(error, place))
+      .flatMap((error) => problemsOf(error, positionOf))
       .slice(0, MAX_PROBLEMS);
 
   const parts = cedar.policySetTextToParts(text);
@@ -66,7 +66,7 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
   if (parts.policies.length > MAX_POLICIES) {
     return refused(undefined, `holds ${parts.policies.length} policies; the maximum is ${MAX_POLICIES}`);
   }
-  const policies = named(cedar, text, parts.policies);
+  const policies = namePolicies(cedar, text, parts.policies);
   const unfit = policies.find(({ name }) => !ID.test(name));
   if (unfit !== undefined) return refused(positionAt(text, unfit.index), "an `@id` has 1 to 128 printable characters");
   const setId = randomUUID();
@@ -82,7 +82,7 @@ export async function loadPolicy(source: string): Promise<PolicyOutcome> {
         ...positionAt(text, index),
         message: `a second policy has the id ${JSON.stringify(name)}: records cannot tell them apart`,
       })),
-      ...problems(doubts(cedar, text)),
+      ...problems(schemaWarnings(cedar, text)),
     ].slice(0, MAX_PROBLEMS),
   };
 }
@@ -98,7 +98,7 @@ interface NamedPolicy {
 }
 
 /** Assigns ids to the texts of policies: Cedar returns the texts sorted by id, so `policy10` precedes `policy2`. */
-function named(cedar: Cedar, text: string, texts: readonly string[]): readonly NamedPolicy[] {
+function namePolicies(cedar: Cedar, text: string, texts: readonly string[]): readonly NamedPolicy[] {
   const keys = texts.map((_, at) => `policy${at}`).sort();
   const inOrder = new Map(texts.map((policy, at) => [keys[at] ?? "", policy]));
   let end = 0;
@@ -119,7 +119,7 @@ function repeatedIds(policies: readonly NamedPolicy[]): readonly NamedPolicy[] {
 }
 
 /** Returns names that the schema does not know. A policy that never applies is reported only if no wrong name explains it. */
-function doubts(cedar: Cedar, text: string): readonly DetailedError[] {
+function schemaWarnings(cedar: Cedar, text: string): readonly DetailedError[] {
   const answer = cedar.validate({
     schema: adminPolicySchema(),
     policies: { staticPolicies: text },
@@ -135,7 +135,7 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
   const nameOf = (key: string): string => names.get(key) ?? key;
   return {
     decide(question) {
-      if (!isSpeakable(question)) return NOBODY_PERMITS;
+      if (!isWellFormed(question)) return DENIED;
       const principal = principalEntity(question.principal);
       const action = { type: "Action", id: question.action };
       const answer = cedar.statefulIsAuthorized({
@@ -159,10 +159,10 @@ function accessOf(cedar: Cedar, preparsedPolicySetId: string, names: ReadonlyMap
   };
 }
 
-const NOBODY_PERMITS: AccessDecision = { isAllowed: false, policies: [], failed: [] };
+const DENIED: AccessDecision = { isAllowed: false, policies: [], failed: [] };
 
 /** Returns whether all texts can be encoded as UTF-8. A lone surrogate cannot, so policies could not tell such texts apart. */
-function isSpeakable({ principal: { issuer, subject, roles }, action, resource }: AccessQuestion): boolean {
+function isWellFormed({ principal: { issuer, subject, roles }, action, resource }: AccessQuestion): boolean {
   return [issuer, subject, ...roles, action, resource.name].every((text) => text.isWellFormed());
 }
 
@@ -172,7 +172,7 @@ interface PrincipalEntity extends EntityJson {
 
 function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity {
   const isLocal = issuer === "local";
-  const granted = isLocal ? roles : roles.filter((role) => !OWN_ROLES.has(role));
+  const granted = isLocal ? roles : roles.filter((role) => !RESERVED_ROLES.has(role));
   const parents = granted.map((role) => ({ type: "Role", id: role }));
   if (isLocal) return { uid: { type: "Local", id: subject }, attrs: {}, parents };
   // Slashes in the issuer are escaped, so that callers of different issuers never have the same id.
@@ -180,15 +180,15 @@ function principalEntity({ issuer, subject, roles }: Principal): PrincipalEntity
   return { uid: { type: "User", id: `${name}/${subject}` }, attrs: { issuer, subject }, parents };
 }
 
-function problemsOf(error: DetailedError, place: (offset: number) => Position): PolicyProblem[] {
+function problemsOf(error: DetailedError, positionOf: (offset: number) => Position): PolicyProblem[] {
   const [at] = error.sourceLocations ?? [];
   const cedarMessage = error.message.replace(
     /^failed to parse policies from string: |^for policy `policy\d+`[,:] /,
     "",
   );
   const message = [cedarMessage, ...(at?.label ? [at.label] : []), ...(error.help ? [error.help] : [])].join("; ");
-  const related = (error.related ?? []).flatMap((it) => problemsOf(it, place));
-  return [{ ...place(at?.start ?? 0), message }, ...related];
+  const related = (error.related ?? []).flatMap((it) => problemsOf(it, positionOf));
+  return [{ ...positionOf(at?.start ?? 0), message }, ...related];
 }
 
 function refused(position: Position | undefined, message: string): PolicyOutcome {

@@ -13,13 +13,13 @@ import type { TokenFault, TokenVerifier, VerifiedToken } from "../../auth/index.
 import type { Principal } from "../principal.ts";
 
 /** Maximum number of claim values that are read, and of a caller's roles; a token's length allows some 4,000. */
-const MAX_VALUES = 256;
+const MAX_CLAIM_VALUES = 256;
 const MAX_ROLES = 256;
 
 /** Maximum length in UTF-16 code units. A longer value is ignored. */
 const MAX_ROLE_LENGTH = 1024;
 
-const OWN_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
+const RESERVED_ROLES: ReadonlySet<string> = new Set(["local", "loopback"]);
 
 /** An entry of `admin.issuers` in the node file, with its defaults applied. */
 export interface TokenBinding {
@@ -62,8 +62,8 @@ export function createTokenPrincipals(
     return { issuer, audience, claim, map: map === undefined ? undefined : new Map(Object.entries(map)) };
   });
 
-  function withoutOwn(roles: ReadonlySet<string>, issuer: string): readonly string[] {
-    const granted = [...roles].filter((role) => !OWN_ROLES.has(role));
+  function withoutReserved(roles: ReadonlySet<string>, issuer: string): readonly string[] {
+    const granted = [...roles].filter((role) => !RESERVED_ROLES.has(role));
     if (granted.length < roles.size && !logged.has(issuer)) {
       logged.add(issuer);
       log.warn("a token grants a role that is reserved for callers without a token; the role is ignored", { issuer });
@@ -86,7 +86,7 @@ export function createTokenPrincipals(
       const roles = new Set(map === undefined ? values : values.flatMap((value) => map.get(value) ?? []));
       return {
         kind: "principal",
-        principal: { issuer, subject, roles: withoutOwn(roles, issuer), name, expiresAt },
+        principal: { issuer, subject, roles: withoutReserved(roles, issuer), name, expiresAt },
       };
     },
   };
@@ -95,6 +95,6 @@ export function createTokenPrincipals(
 /** Returns the texts of a claim: one text, or the texts of a list; other items are ignored. */
 function valuesOf({ claims }: VerifiedToken, claim: string): readonly string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
-  const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_VALUES) : [value];
+  const list: readonly unknown[] = Array.isArray(value) ? value.slice(0, MAX_CLAIM_VALUES) : [value];
   return list.filter((item) => typeof item === "string").filter((it) => it !== "" && it.length <= MAX_ROLE_LENGTH);
 }

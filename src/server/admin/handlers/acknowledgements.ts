@@ -8,7 +8,7 @@ import {
   commands,
   readAcknowledgement,
 } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { type Handlers, mapRows, NO_CONTENT, rfc3339 } from "../handler-types.ts";
 import { issueCommand } from "../issue-command.ts";
 import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
@@ -22,7 +22,7 @@ export function acknowledgementList({ cluster: { view } }: Ports): ListSource<Ac
     ...tablesVersion(view, TABLE_PREFIX.acknowledgements),
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.acknowledgements);
-      return (now) => mapped(stored, (value) => recordOf(readAcknowledgement(value), now));
+      return (now) => mapRows(stored, (value) => recordOf(readAcknowledgement(value), now));
     },
   };
 }
@@ -55,6 +55,6 @@ export const acknowledgementHandlers: Pick<Handlers, "put_acknowledgement" | "de
   },
   async delete_acknowledgement({ params: { name }, write }, ports) {
     await issueCommand(ports, commands.acknowledgementDelete({ name }), write);
-    return DONE;
+    return NO_CONTENT;
   },
 };

@@ -3,7 +3,7 @@
 import type { AuditHeadRecord, AuditRecord } from "../../../admin-api/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { type HeadRow, headConflictKey, readHead, readHeadConflict } from "../../core/state/index.ts";
-import { byTime, gather } from "../gather-nodes.ts";
+import { gather, sortByTime } from "../gather-nodes.ts";
 import { type Handlers, rfc3339 } from "../handler-types.ts";
 import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
@@ -31,7 +31,7 @@ export const auditHandlers: Pick<Handlers, "list_audit_records"> = {
     const own = audit.recent(limit, event);
     if (nodes === undefined) return { value: { items: own } };
     const { items, ...others } = await gather(cluster, { kind: "records", limit, event }, own, signal);
-    const records = byTime(items as unknown as readonly AuditRecord[], "ts");
+    const records = sortByTime(items as unknown as readonly AuditRecord[], "ts");
     return { value: { items: records.slice(-limit), ...others } };
   },
 };

@@ -2,8 +2,8 @@
 
 import { type BackendFailure, type BackendMember, type BackendRecord, MAX_MEMBERS } from "../../../admin-api/index.ts";
 import { readSuspension, suspensionRowKey } from "../../core/state/index.ts";
-import { byTime, gather } from "../gather-nodes.ts";
-import { type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { gather, sortByTime } from "../gather-nodes.ts";
+import { type Handlers, mapRows, rfc3339 } from "../handler-types.ts";
 import { type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
@@ -14,16 +14,16 @@ import { TABLE_PREFIX } from "../state-prefixes.ts";
  * second with measurements. The expiry of a suspension does not change it.
  */
 export function backendList(ports: Ports): ListSource<BackendRecord> {
-  return measuredList(ports, "provider", () => ports.backends.list());
+  return suspendableList(ports, "provider", () => ports.backends.list());
 }
 
-interface Measured {
+interface MeasuredRow {
   readonly name: string;
   readonly state: BackendRecord["state"];
 }
 
 /** Returns the list of any kind that can be suspended. `list` returns the current rows. */
-export function measuredList<Row extends Measured>(
+export function suspendableList<Row extends MeasuredRow>(
   { cluster, backends }: Ports,
   kind: "provider" | "mcp" | "a2a",
   list: () => readonly Row[],
@@ -48,14 +48,15 @@ export function measuredList<Row extends Measured>(
     take() {
       const { nodeId: node } = cluster.status();
       const stored = list().map((row) => ({ row, suspension: view.get(suspensionRowKey(kind, row.name)) }));
-      return (now) => mapped(stored, ({ row, suspension }) => ({ ...row, ...suspended(row, suspension, now), node }));
+      return (now) =>
+        mapRows(stored, ({ row, suspension }) => ({ ...row, ...suspensionColumns(row, suspension, now), node }));
     },
   };
 }
 
 /** Returns state and suspension as shown at `now`. `suspension`: stored row; `undefined` without one. */
-function suspended(
-  { state }: Measured,
+function suspensionColumns(
+  { state }: MeasuredRow,
   suspension: string | undefined,
   now: number,
 ): { readonly state: BackendRecord["state"]; readonly suspended_until: string | null } {
@@ -74,7 +75,7 @@ export const backendHandlers: Pick<Handlers, "list_backend_errors" | "list_backe
     const { nodeId: node } = cluster.status();
     if (nodes === undefined) return { value: { items: own.map((failure) => ({ ...failure, node })) } };
     const { items, ...others } = await gather(cluster, { kind: "failures", provider: name }, own, signal);
-    return { value: { items: byTime(items as unknown as readonly BackendFailure[], "time").reverse(), ...others } };
+    return { value: { items: sortByTime(items as unknown as readonly BackendFailure[], "time").reverse(), ...others } };
   },
 
   async list_backend_members({ params: { name }, query: { nodes }, signal }, { backends, cluster }) {

@@ -2,7 +2,7 @@
 
 import { ARCHIVE_TYPE, type ClusterMemberRecord } from "../../../admin-api/index.ts";
 import type { MemberStatus } from "../../cluster/index.ts";
-import { DONE, type Handlers } from "../handler-types.ts";
+import { type Handlers, NO_CONTENT } from "../handler-types.ts";
 import { fixedRows, type ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
@@ -43,7 +43,7 @@ function memberRecord(member: MemberStatus, node: string): ClusterMemberRecord {
 }
 
 /** Throws `code`, with the unknown ids, unless all ids are members: `not_found` for a path, `invalid` for a body. */
-function mustBeMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
+function requireMembers({ cluster }: Ports, ids: readonly string[], code: "not_found" | "invalid"): void {
   const known = new Set(cluster.status().members.map(({ id }) => id));
   const unknown = ids.filter((id) => !known.has(id));
   if (unknown.length > 0) throw refusal(code, `Not a member of the cluster: ${unknown.join(", ")}.`, { unknown });
@@ -54,12 +54,12 @@ export const clusterHandlers: Pick<
   "delete_cluster_member" | "prune_cluster" | "transfer_leader" | "save_snapshot" | "restore_snapshot"
 > = {
   async delete_cluster_member({ params, write }, ports) {
-    mustBeMembers(ports, [params.id], "not_found");
+    requireMembers(ports, [params.id], "not_found");
     await ports.cluster.remove(params.id, write);
-    return DONE;
+    return NO_CONTENT;
   },
   async prune_cluster({ body, write }, ports) {
-    mustBeMembers(ports, body.keep, "invalid");
+    requireMembers(ports, body.keep, "invalid");
     const before = ports.cluster.status().members.map(({ id }) => id);
     await ports.cluster.prune(body.keep, write);
     // The answer contains the requested members, because this node may not have applied the change yet.
@@ -67,7 +67,7 @@ export const clusterHandlers: Pick<
     return { value: { members, removed: before.filter((id) => !members.includes(id)) } };
   },
   async transfer_leader({ body, write }, ports) {
-    if (body.to !== undefined) mustBeMembers(ports, [body.to], "invalid");
+    if (body.to !== undefined) requireMembers(ports, [body.to], "invalid");
     return { value: { leader: await ports.cluster.transferLeader(body.to, write) } };
   },
   async save_snapshot({ query, signal }, { cluster }) {

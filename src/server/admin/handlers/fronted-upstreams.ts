@@ -2,10 +2,10 @@
 import type { A2aAgentRecord, McpServerRecord } from "../../../admin-api/index.ts";
 import type { ListSource } from "../lists.ts";
 import type { Ports } from "../ports.ts";
-import { measuredList } from "./backends.ts";
+import { suspendableList } from "./backends.ts";
 
 export const serverList = (ports: Ports): ListSource<McpServerRecord> =>
-  measuredList(ports, "mcp", () => ports.backends.servers());
+  suspendableList(ports, "mcp", () => ports.backends.servers());
 
 export const agentList = (ports: Ports): ListSource<A2aAgentRecord> =>
-  measuredList(ports, "a2a", () => ports.backends.agents());
+  suspendableList(ports, "a2a", () => ports.backends.agents());

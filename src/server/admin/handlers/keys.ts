@@ -4,9 +4,9 @@ import type { KeyRecord, OperationAnswer } from "../../../admin-api/index.ts";
 import { parseDuration } from "../../../base/index.ts";
 import { mintKey } from "../../auth/index.ts";
 import { commands, type KeyRow, keyRowKey, readKey } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { type Handlers, mapRows, NO_CONTENT, rfc3339 } from "../handler-types.ts";
 import { issueCommand } from "../issue-command.ts";
-import { mustBeProfile } from "../known-names.ts";
+import { requireProfile } from "../known-names.ts";
 import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
@@ -21,14 +21,14 @@ export function keyList(ports: Ports): ListSource<KeyRecord> {
     // Stored texts are collected first, because the state may change before the last row is written.
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.keys);
-      return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
+      return (now) => mapRows(stored, (value) => keyRecord(ports, readKey(value), now));
     },
     page({ after, limit }) {
       const stored: string[] = [];
       for (const [, value] of view.scan(TABLE_PREFIX.keys, after === undefined ? undefined : keyRowKey(after))) {
         if (stored.push(value) === limit) break;
       }
-      return (now) => mapped(stored, (value) => keyRecord(ports, readKey(value), now));
+      return (now) => mapRows(stored, (value) => keyRecord(ports, readKey(value), now));
     },
   };
 }
@@ -49,27 +49,27 @@ function keyRecord({ cluster, facts }: Ports, row: KeyRow, now: number): KeyReco
   };
 }
 
-function find(ports: Ports, name: string): KeyRecord {
+function findKey(ports: Ports, name: string): KeyRecord {
   const value = ports.cluster.view.get(keyRowKey(name));
   if (value === undefined) throw refusal("not_found", `There is no key named ${name}.`);
   return keyRecord(ports, readKey(value), ports.clock.now());
 }
 
 /** Returns the key after a change; the change took effect, even if the key was deleted since. */
-function changed(ports: Ports, name: string): KeyRecord {
+function keyAfterChange(ports: Ports, name: string): KeyRecord {
   const value = ports.cluster.view.get(keyRowKey(name));
   if (value !== undefined) return keyRecord(ports, readKey(value), ports.clock.now());
   throw refusal("conflict", `The key ${name} was deleted at the same time.`, { outcome: "done" });
 }
 
 /** Returns whole milliseconds; a schema has validated the text. */
-const lifetime = (text: string): number => Math.floor(parseDuration(text) ?? 0);
+const lifetimeMs = (text: string): number => Math.floor(parseDuration(text) ?? 0);
 
 /**
  * Returns the answer that shows a new text. A repeated request gets the result of the first one, recognized by the id; the text
  * that was minted for the repetition is useless and not shown.
  */
-function minted(record: KeyRecord, result: unknown, { id, text }: { readonly id: string; readonly text: string }) {
+function mintedReply(record: KeyRecord, result: unknown, { id, text }: { readonly id: string; readonly text: string }) {
   const made = result as { readonly id: string };
   const value: OperationAnswer<"create_key"> = made.id === id ? { ...record, key: text } : record;
   return { value };
@@ -79,7 +79,7 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
   async create_key({ body, write }, ports) {
     const key = mintKey(ports.randomBytes);
     const { name, profile = null, metadata = {}, expires_in } = body;
-    if (profile !== null) mustBeProfile(ports, profile);
+    if (profile !== null) requireProfile(ports, profile);
     const result = await issueCommand(
       ports,
       commands.keyCreate({
@@ -88,37 +88,37 @@ export const keyHandlers: Pick<Handlers, "create_key" | "get_key" | "update_key"
         profile,
         metadata,
         digest: key.digest,
-        expires_in_ms: expires_in === undefined ? null : lifetime(expires_in),
+        expires_in_ms: expires_in === undefined ? null : lifetimeMs(expires_in),
       }),
       write,
     );
-    return minted(changed(ports, name), result, key);
+    return mintedReply(keyAfterChange(ports, name), result, key);
   },
   get_key({ params }, ports) {
-    return { value: find(ports, params.name) };
+    return { value: findKey(ports, params.name) };
   },
   async update_key({ params: { name }, body, write }, ports) {
     const { profile, metadata, expires_in } = body;
-    if (typeof profile === "string") mustBeProfile(ports, profile);
+    if (typeof profile === "string") requireProfile(ports, profile);
     await issueCommand(
       ports,
       commands.keyPatch({
         name,
         ...(profile !== undefined && { profile }),
         ...(metadata !== undefined && { metadata }),
-        ...(expires_in !== undefined && { expires_in_ms: expires_in === null ? null : lifetime(expires_in) }),
+        ...(expires_in !== undefined && { expires_in_ms: expires_in === null ? null : lifetimeMs(expires_in) }),
       }),
       write,
     );
-    return { value: changed(ports, name) };
+    return { value: keyAfterChange(ports, name) };
   },
   async delete_key({ params: { name }, write }, ports) {
     await issueCommand(ports, commands.keyDelete({ name }), write);
-    return DONE;
+    return NO_CONTENT;
   },
   async rotate_key({ params: { name }, write }, ports) {
     const key = mintKey(ports.randomBytes);
     const result = await issueCommand(ports, commands.keyRotate({ name, id: key.id, digest: key.digest }), write);
-    return minted(changed(ports, name), result, key);
+    return mintedReply(keyAfterChange(ports, name), result, key);
   },
 };

@@ -4,11 +4,11 @@ import { type OpenApiDocument, openApiDocument } from "../../../admin-api/index.
 import type { Handlers } from "../handler-types.ts";
 
 /** Description of the API, created at the first request. */
-let made: OpenApiDocument | undefined;
+let description: OpenApiDocument | undefined;
 
 export const openApiHandlers: Pick<Handlers, "get_openapi"> = {
   get_openapi(_call, { facts: { version } }) {
-    if (made?.info.version !== version) made = openApiDocument({ version });
-    return { value: made };
+    if (description?.info.version !== version) description = openApiDocument({ version });
+    return { value: description };
   },
 };

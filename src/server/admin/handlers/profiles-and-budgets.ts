@@ -8,7 +8,7 @@ import type { Ports } from "../ports.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Returns the list of profiles. It changes with the configuration and with the keys. */
-export function profileList({ cluster: { view }, governed }: Ports): ListSource<ProfileRecord> {
+export function profileList({ cluster: { view }, governance }: Ports): ListSource<ProfileRecord> {
   const keys = tablesVersion(view, TABLE_PREFIX.keys);
   const counts = keyCounts(view);
   let changes = 0;
@@ -17,7 +17,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
     watch(onChange) {
       const unwatch = [
         keys.watch(onChange),
-        governed.onChange((what) => {
+        governance.onChange((what) => {
           if (what !== "configuration") return;
           changes += 1;
           onChange();
@@ -28,7 +28,7 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
       };
     },
     async take() {
-      const profiles = governed.profiles();
+      const profiles = governance.profiles();
       const counted = profiles.length === 0 ? undefined : await counts();
       return fixedRows(profiles.map((row) => ({ ...row, keys: counted?.get(row.name) ?? 0 })));
     },
@@ -36,11 +36,11 @@ export function profileList({ cluster: { view }, governed }: Ports): ListSource<
 }
 
 /** Returns the list of budgets. It changes at once with the configuration, at most once a second with spending and grants. */
-export function budgetList({ governed }: Ports): ListSource<BudgetRecord> {
+export function budgetList({ governance }: Ports): ListSource<BudgetRecord> {
   return {
-    ...countedVersion((listener) => governed.onChange(listener)),
+    ...countedVersion((listener) => governance.onChange(listener)),
     async take() {
-      const rows = await governed.budgets();
+      const rows = await governance.budgets();
       return () => rows;
     },
   };

@@ -7,14 +7,14 @@ import { describeTables, type QueryAnswer } from "../query/index.ts";
 export const queryHandlers: Pick<Handlers, "run_query" | "list_query_tables"> = {
   async run_query({ body: { sql, params = [] }, query: { nodes }, tables, signal }, { query, cluster }) {
     const gather = nodes === "all" ? gatherRows(cluster) : undefined;
-    return { value: textOf(await query.run({ sql, params, tables, gather, signal })) };
+    return { value: answerText(await query.run({ sql, params, tables, gather, signal })) };
   },
   list_query_tables({ tables }) {
     return { value: describeTables(tables) };
   },
 };
 
-function textOf({ columns, rows, ...others }: QueryAnswer): JsonText {
+function answerText({ columns, rows, ...others }: QueryAnswer): JsonText {
   const head = `{"columns":${JSON.stringify(columns)},"rows":[`;
   const tail = `],${JSON.stringify(others).slice(1)}\n`;
   return new JsonText(rows.length > 1 ? [head, ...rows, tail] : [head + rows.join("") + tail]);

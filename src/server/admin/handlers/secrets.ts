@@ -1,7 +1,7 @@
 /** Sealed secrets: names, versions and keys are shown, values never. */
 
 import type { SecretRecord } from "../../../admin-api/index.ts";
-import { DONE, type Handlers } from "../handler-types.ts";
+import { type Handlers, NO_CONTENT } from "../handler-types.ts";
 import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { refusal } from "../refusal.ts";
@@ -18,7 +18,7 @@ export const secretHandlers: Pick<Handlers, "put_secret" | "delete_secret" | "re
   },
   async delete_secret({ params: { name }, write }, { secrets }) {
     if (!(await secrets.delete(name, write))) throw refusal("not_found", `There is no secret named ${name}.`);
-    return DONE;
+    return NO_CONTENT;
   },
   async rewrap_secrets({ write }, { secrets }) {
     return { value: await secrets.rewrap(write) };

@@ -1,11 +1,11 @@
 /** Configuration sources, their history, and the configuration composed of them. */
 
 import type { SourceProblem, SourceRecord } from "../../../admin-api/index.ts";
-import { type Call, DONE, type Handlers } from "../handler-types.ts";
+import { type HandlerCall, type Handlers, NO_CONTENT } from "../handler-types.ts";
 import { fixedRows, type ListSource, tablesVersion } from "../lists.ts";
 import type { Ports, SourceOutcome } from "../ports.ts";
 import { refusal } from "../refusal.ts";
-import { DEFAULT_SINCE_MS, shownTo } from "../rehearsal-answer.ts";
+import { DEFAULT_SINCE_MS, withPermittedExamples } from "../rehearsal-answer.ts";
 import { TABLE_PREFIX } from "../state-prefixes.ts";
 
 /** Returns the list of sources. It changes with the state, and when this node begins to serve a revision or fails to. */
@@ -30,16 +30,16 @@ export function sourceList({ cluster: { view }, sources }: Ports): ListSource<So
   };
 }
 
-const missing = (name: string): Error => refusal("not_found", `There is no source named ${name}.`);
+const noSuchSource = (name: string): Error => refusal("not_found", `There is no source named ${name}.`);
 
-function find({ sources }: Ports, name: string): SourceRecord {
+function findSource({ sources }: Ports, name: string): SourceRecord {
   const record = sources.list().find((it) => it.name === name);
-  if (record === undefined) throw missing(name);
+  if (record === undefined) throw noSuchSource(name);
   return record;
 }
 
 /** Checks that a rehearsal is allowed. Throws `invalid` without a dry run, `forbidden` if the policy does not permit it. */
-function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may"]): void {
+function requireRehearsalAllowed(isDryRun: boolean | undefined, may: HandlerCall<"put_source">["may"]): void {
   if (isDryRun !== true) {
     throw refusal("invalid", "The query parameter `rehearse` needs `dry_run=true`.", {
       in: "query",
@@ -51,7 +51,7 @@ function mayRehearse(isDryRun: boolean | undefined, may: Call<"put_source">["may
 }
 
 /** Returns the value of a successful outcome. Throws `refused` with all problems and their positions for a refused one. */
-export function done<T>(outcome: SourceOutcome<T>): T {
+export function valueOrRefusal<T>(outcome: SourceOutcome<T>): T {
   if (outcome.kind === "done") return outcome.value;
   const [first, ...more] = outcome.problems;
   const message = `The document is refused: ${problemText(first)}${more.length > 0 ? ` (and ${more.length} more)` : ""}`;
@@ -80,28 +80,28 @@ export const sourceHandlers: Pick<
   | "reload_config"
 > = {
   async get_source({ params: { name }, signal }, ports) {
-    const record = find(ports, name);
+    const record = findSource(ports, name);
     const document = await documentOf(ports, name, record.revision, signal);
     return { value: { ...record, document }, revision: record.revision };
   },
   async put_source({ params: { name }, query, body, ifMatch, write, signal, may }, { sources, rehearsals }) {
     const change = { name, document: body, ifRevision: ifMatch };
-    if (query.rehearse === true) mayRehearse(query.dry_run, may);
-    const value = done(
+    if (query.rehearse === true) requireRehearsalAllowed(query.dry_run, may);
+    const value = valueOrRefusal(
       query.dry_run === true ? await sources.dryRun(change, signal) : await sources.put(change, write),
     );
     if (query.rehearse !== true) return { value, revision: value.revision };
     const asked = { source: name, document: body, sinceMs: DEFAULT_SINCE_MS };
-    const rehearsal = shownTo(may, done(await rehearsals.rehearse(asked, signal)));
+    const rehearsal = withPermittedExamples(may, valueOrRefusal(await rehearsals.rehearse(asked, signal)));
     return { value: { ...value, rehearsal }, revision: value.revision };
   },
   async delete_source({ params: { name }, ifMatch, write }, { sources }) {
-    if (!done(await sources.delete(name, ifMatch, write))) throw missing(name);
-    return DONE;
+    if (!valueOrRefusal(await sources.delete(name, ifMatch, write))) throw noSuchSource(name);
+    return NO_CONTENT;
   },
   list_source_revisions({ params: { name } }, { sources }) {
     const items = sources.revisions(name);
-    if (items === undefined) throw missing(name);
+    if (items === undefined) throw noSuchSource(name);
     return { value: { items } };
   },
   async get_source_revision({ params: { name, revision }, signal }, ports) {
@@ -111,11 +111,11 @@ export const sourceHandlers: Pick<
   },
   /** Writes an earlier revision as the newest. Without `If-Match`, it must replace the revision that is newest on this node. */
   async rollback_source({ params: { name }, query, body: { revision }, ifMatch, write, signal }, ports) {
-    const record = find(ports, name);
+    const record = findSource(ports, name);
     const ifRevision = ifMatch ?? record.revision;
     const document = await documentOf(ports, name, revision, signal);
     const { sources } = ports;
-    const value = done(
+    const value = valueOrRefusal(
       query.dry_run === true
         ? await sources.dryRun({ name, document, ifRevision, isRollback: true }, signal)
         : await sources.rollback({ name, to: revision, ifRevision }, write),
@@ -127,7 +127,10 @@ export const sourceHandlers: Pick<
   },
   async reload_config({ query, write, signal }, { sources }) {
     return {
-      value: query.dry_run === true ? done(await sources.tryReload(signal)) : done(await sources.reload(write)),
+      value:
+        query.dry_run === true
+          ? valueOrRefusal(await sources.tryReload(signal))
+          : valueOrRefusal(await sources.reload(write)),
     };
   },
 };

@@ -4,9 +4,9 @@ import type { SuspensionKind, SuspensionRecord } from "../../../admin-api/index.
 import { parseDuration } from "../../../base/index.ts";
 import type { StateView } from "../../cluster/index.ts";
 import { commands, readSuspension, type SuspensionRow, suspensionRowKey } from "../../core/state/index.ts";
-import { DONE, type Handlers, mapped, rfc3339 } from "../handler-types.ts";
+import { type Handlers, mapRows, NO_CONTENT, rfc3339 } from "../handler-types.ts";
 import { issueCommand } from "../issue-command.ts";
-import { mustExist } from "../known-names.ts";
+import { requireSuspendable } from "../known-names.ts";
 import { type ListSource, storedValues, tablesVersion } from "../lists.ts";
 import type { Ports } from "../ports.ts";
 import { actorText } from "../principal.ts";
@@ -19,7 +19,7 @@ export function suspensionList({ cluster: { view } }: Ports): ListSource<Suspens
     ...tablesVersion(view, TABLE_PREFIX.suspensions),
     async take() {
       const stored = await storedValues(view, TABLE_PREFIX.suspensions);
-      return (now) => mapped(stored, (value) => suspensionRecord(readSuspension(value), now));
+      return (now) => mapRows(stored, (value) => suspensionRecord(readSuspension(value), now));
     },
   };
 }
@@ -45,7 +45,7 @@ function suspensionRecord(row: SuspensionRow, now: number): SuspensionRecord {
 
 export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspension"> = {
   async put_suspension({ params: { kind, name }, body: { reason, duration = "" }, write }, ports) {
-    mustExist(ports, kind, name);
+    requireSuspendable(ports, kind, name);
     await refuseSecret(ports, reason, "callers");
     const ms = duration === "" ? null : Math.max(1, Math.floor(parseDuration(duration) ?? 0));
     await issueCommand(ports, commands.suspensionPut({ kind, name, reason, duration_ms: ms }), write);
@@ -57,6 +57,6 @@ export const suspensionHandlers: Pick<Handlers, "put_suspension" | "delete_suspe
   },
   async delete_suspension({ params: { kind, name }, write }, ports) {
     await issueCommand(ports, commands.suspensionDelete({ kind, name }), write);
-    return DONE;
+    return NO_CONTENT;
   },
 };

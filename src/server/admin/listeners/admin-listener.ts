@@ -7,19 +7,19 @@
 import { lookup } from "node:dns/promises";
 import { isIPv4, type Socket } from "node:net";
 import { formatAddress, parseAddress } from "../../../base/index.ts";
-import type { OpenPlane } from "../plane.ts";
+import type { AdminPlane } from "../admin-plane.ts";
 import type { Principal } from "../principal.ts";
 import { isProbe, registerRoutes } from "../routes.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { checkSite } from "./check-origin.ts";
+import { checkOrigin } from "./check-origin.ts";
 import { createHttpServer } from "./http-server.ts";
-import { type CheckToken, tokenCaller } from "./token-authentication.ts";
+import { authenticateByToken, type CheckToken } from "./token-authentication.ts";
 
 export interface AdminListenerOptions {
   /** Address `host:port` or `:port`; port 0 selects a free one. */
   readonly address: string;
   /** Shared by all listeners, and closed with the first of them. */
-  readonly plane: OpenPlane;
+  readonly plane: AdminPlane;
   /** `undefined` without an issuer: then the address must be loopback, and every caller is accepted. */
   readonly tokens: CheckToken | undefined;
   /** Time limit of a token check, in milliseconds; ten seconds by default. */
@@ -54,20 +54,20 @@ export async function openAdminListener(options: AdminListenerOptions): Promise<
   const authenticator: Authenticator = {
     name: "network",
     identify: (request, reply, signal) =>
-      callers === undefined ? LOOPBACK : tokenCaller(callers, request, reply, signal),
+      callers === undefined ? LOOPBACK : authenticateByToken(callers, request, reply, signal),
   };
 
   const server = createHttpServer({
     maxConnections: MAX_CONNECTIONS,
-    onFailure: (error) =>
+    onAcceptFailure: (error) =>
       plane.ports.log.warn("the admin listener failed to accept a connection", { door: "network", error }),
-    accept({ localAddress }: Socket) {
+    onConnection({ localAddress }: Socket) {
       if (isOpen && !isLoopback(localAddress)) throw new Error("without an issuer only loopback is served");
     },
-    onFault: plane.onFault,
-    routes(app) {
+    onInternalError: plane.onInternalError,
+    registerRoutes(app) {
       app.addHook("onRequest", async ({ raw }) => {
-        if (!isProbe(raw)) checkSite(raw, isOpen ? "loopback" : "any");
+        if (!isProbe(raw)) checkOrigin(raw, isOpen ? "loopback" : "any");
       });
       registerRoutes(app, plane, authenticator);
     },

@@ -4,20 +4,20 @@
  */
 
 import type { Socket } from "node:net";
-import type { OpenPlane } from "../plane.ts";
+import type { AdminPlane } from "../admin-plane.ts";
 import { localPrincipal } from "../principal.ts";
 import { refusal } from "../refusal.ts";
 import { registerRoutes } from "../routes.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { createHttpServer } from "./http-server.ts";
-import { openPeerCredentials, type Peer, type PeerCredentials } from "./peer-credentials.ts";
+import { openPeerCredentials, type PeerCredentials, type SocketPeer } from "./peer-credentials.ts";
 import { placeSocket } from "./socket-path.ts";
 
 export interface AdminSocketOptions {
   /** Absolute, or relative to the working directory. */
   readonly path: string;
   /** Shared by all listeners, and closed with the first of them. */
-  readonly plane: OpenPlane;
+  readonly plane: AdminPlane;
   /** Identifies peers; by default through the system. */
   readonly peerCredentials?: PeerCredentials;
 }
@@ -35,7 +35,7 @@ const CLOSE_LIMIT_MS = 5_000;
 /** Opens the socket. Rejects with a message for the operator if that fails, or if the system cannot identify callers. */
 export async function openAdminSocket({ path, plane, peerCredentials }: AdminSocketOptions): Promise<AdminSocket> {
   const credentialsOf = peerCredentials ?? (await openPeerCredentials());
-  const peers = new WeakMap<Socket, Peer>();
+  const peers = new WeakMap<Socket, SocketPeer>();
   const authenticator: Authenticator = {
     name: "local",
     identify({ raw }) {
@@ -46,11 +46,11 @@ export async function openAdminSocket({ path, plane, peerCredentials }: AdminSoc
   };
   const server = createHttpServer({
     maxConnections: MAX_CONNECTIONS,
-    onFailure: (error) =>
+    onAcceptFailure: (error) =>
       plane.ports.log.warn("the admin socket failed to accept a connection", { door: "local", error }),
-    accept: (socket) => void peers.set(socket, credentialsOf(socket)),
-    onFault: plane.onFault,
-    routes: (app) => registerRoutes(app, plane, authenticator),
+    onConnection: (socket) => void peers.set(socket, credentialsOf(socket)),
+    onInternalError: plane.onInternalError,
+    registerRoutes: (app) => registerRoutes(app, plane, authenticator),
   });
 
   try {

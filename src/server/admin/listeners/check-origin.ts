@@ -20,7 +20,7 @@ const HOST = /^(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})(?::(\d{1,5}))?$/;
 const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
 
 /** Throws `forbidden` for a request of another origin's page or for a wrong host, and `invalid` for a malformed `host` header. */
-export function checkSite({ headersDistinct: headers }: IncomingMessage, rule: HostRule): void {
+export function checkOrigin({ headersDistinct: headers }: IncomingMessage, rule: HostRule): void {
   const [text = ""] = headers["host"] ?? [];
   const host = parseHost(text);
   if (host === undefined) throw refusal("invalid", "The `host` header does not name a host.");

@@ -15,13 +15,13 @@ export interface HttpOptions {
   /** Maximum number of connections. It is also the length of the accept queue, since a Unix socket refuses if that is full. */
   readonly maxConnections: number;
   /** Called before a connection is read; if it throws, the connection is closed. */
-  readonly accept: (socket: Socket) => void;
+  readonly onConnection: (socket: Socket) => void;
   /** Registers hooks and routes. Bodies are unread when a route is entered: their limit depends on the route. */
-  readonly routes: (app: FastifyInstance) => void;
+  readonly registerRoutes: (app: FastifyInstance) => void;
   /** Called when accepting fails, for example without a free descriptor; the server continues. */
-  readonly onFailure: (error: Error) => void;
+  readonly onAcceptFailure: (error: Error) => void;
   /** Called with an internal error, whose text is not in the answer. */
-  readonly onFault: (request: FastifyRequest, error: unknown) => void;
+  readonly onInternalError: (request: FastifyRequest, error: unknown) => void;
   /** Time limit for a request's complete headers, in milliseconds; ten seconds by default. */
   readonly headersLimitMs?: number;
 }
@@ -49,10 +49,10 @@ const LINGER_MS = 1_000;
  * Maximum number of requests in progress on one connection: clients do not pipeline this much, and a waiting read costs some 10
  * KB.
  */
-const MAX_UNDER_WAY = 16;
+const MAX_IN_PROGRESS = 16;
 
 /** Headers of every answer: no caching, and no content sniffing by browsers. */
-const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+const COMMON_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 
 /** Valid request id of a caller: visible ASCII. */
 const REQUEST_ID = /^[!-~]{1,128}$/;
@@ -70,8 +70,15 @@ const signals = new WeakMap<FastifyRequest, AbortSignal>();
 export const signalOf = (request: FastifyRequest): AbortSignal => signals.get(request) ?? AbortSignal.abort();
 
 export function createHttpServer(options: HttpOptions): HttpServer {
-  const { maxConnections, accept, routes, onFailure, onFault, headersLimitMs = HEADERS_LIMIT_MS } = options;
-  const answer = answerError(onFault);
+  const {
+    maxConnections,
+    onConnection,
+    registerRoutes,
+    onAcceptFailure,
+    onInternalError,
+    headersLimitMs = HEADERS_LIMIT_MS,
+  } = options;
+  const answer = answerError(onInternalError);
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -80,7 +87,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     requestTimeout: REQUEST_LIMIT_MS,
     connectionTimeout: INACTIVITY_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: refuseMalformedHttp,
     genReqId: requestId,
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -109,7 +116,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   // Bodies are read by the route, with its own limit.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  routes(app);
+  registerRoutes(app);
 
   // Without this listener Node would answer `100 Continue` at once. Here the caller is authenticated first.
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
@@ -124,20 +131,20 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     connections.set(socket, 0);
     socket.once("close", () => connections.delete(socket));
     try {
-      accept(socket);
+      onConnection(socket);
     } catch {
       socket.destroy();
     }
   });
   const admit = (request: FastifyRequest, reply: FastifyReply): void => {
     const { socket } = request.raw;
-    const underWay = connections.get(socket) ?? 0;
-    if (underWay >= MAX_UNDER_WAY) {
+    const inProgress = connections.get(socket) ?? 0;
+    if (inProgress >= MAX_IN_PROGRESS) {
       // Closing the connection also drops requests that were pipelined behind this one.
       reply.hijack();
       return void socket.destroy();
     }
-    connections.set(socket, underWay + 1);
+    connections.set(socket, inProgress + 1);
     const ended = new AbortController();
     signals.set(request, ended.signal);
     reply.raw.once("close", () => {
@@ -150,7 +157,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
     reply.raw.once("finish", () => {
       if (!request.raw.complete) endAfterLinger(request.raw);
     });
-    reply.headers({ ...ALWAYS, "x-gateway-request-id": request.id });
+    reply.headers({ ...COMMON_HEADERS, "x-gateway-request-id": request.id });
     // Exactly one `host` header is required; HTTP/1.0 requests may have none (RFC 9112, section 3.2).
     const count = request.raw.headersDistinct["host"]?.length ?? 0;
     if (count > 1 || (count === 0 && request.raw.httpVersion !== "1.0")) {
@@ -162,14 +169,14 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return {
     async listen(where) {
       await app.listen({ ...where, backlog: maxConnections });
-      app.server.on("error", onFailure);
+      app.server.on("error", onAcceptFailure);
     },
     address: () => app.server.address(),
     async close(limitMs) {
       isClosing = true;
       const closed = app.close();
       // Node counts a connection without any data as busy, and stops its timeout once the server closes.
-      for (const [socket, underWay] of connections) if (underWay === 0) socket.destroy();
+      for (const [socket, inProgress] of connections) if (inProgress === 0) socket.destroy();
       const cut = setTimeout(() => app.server.closeAllConnections(), limitMs);
       await closed.finally(() => clearTimeout(cut));
     },
@@ -177,7 +184,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
 }
 
 /** Returns the error handler. Before it answers, it reads the rest of the request's body, within limits. */
-function answerError(onFault: HttpOptions["onFault"]) {
+function answerError(onInternalError: HttpOptions["onInternalError"]) {
   return async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const signal = signalOf(request);
     const known = isMalformedType(error) ? refusal("invalid", "The header content-type is not well-formed.") : error;
@@ -185,7 +192,7 @@ function answerError(onFault: HttpOptions["onFault"]) {
     // The caller has left.
     if (signal.aborted) return reply.hijack();
     const { status, headers, body, fault } = errorAnswer(known);
-    if (fault !== undefined) onFault(request, fault);
+    if (fault !== undefined) onInternalError(request, fault);
     if (!request.raw.complete) reply.header("connection", "close");
     return reply.code(status).headers(headers).type("application/json").send(Buffer.from(body));
   };
@@ -196,12 +203,12 @@ const isMalformedType = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "FST_ERR_CTP_INVALID_MEDIA_TYPE";
 
 /** Answers input that the HTTP parser refuses, and that never becomes a request. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseMalformedHttp(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || socket.writableLength > 0) {
     socket.destroy();
     return;
   }
-  const [code, statusText, message] = UNREADABLE[error.code ?? ""] ?? NOT_HTTP;
+  const [code, statusText, message] = MALFORMED_HTTP_REFUSALS[error.code ?? ""] ?? NOT_HTTP;
   const { status, body } = errorAnswer(refusal(code, message));
   socket.end(
     `HTTP/1.1 ${status} ${statusText}\r\ncontent-type: application/json\r\ncache-control: no-store\r\n` +
@@ -211,10 +218,10 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.once("close", () => clearTimeout(linger));
 }
 
-type Unreadable = readonly [code: RefusalCode, statusText: string, message: string];
+type MalformedHttpRefusal = readonly [code: RefusalCode, statusText: string, message: string];
 
-const NOT_HTTP: Unreadable = ["invalid", "Bad Request", "This is not a well-formed HTTP request."];
-const UNREADABLE: Readonly<Record<string, Unreadable>> = {
+const NOT_HTTP: MalformedHttpRefusal = ["invalid", "Bad Request", "This is not a well-formed HTTP request."];
+const MALFORMED_HTTP_REFUSALS: Readonly<Record<string, MalformedHttpRefusal>> = {
   HPE_HEADER_OVERFLOW: [
     "headers_too_large",
     "Request Header Fields Too Large",

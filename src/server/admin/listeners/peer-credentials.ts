@@ -5,7 +5,7 @@
 
 import type { Socket } from "node:net";
 
-export interface Peer {
+export interface SocketPeer {
   readonly uid: number;
   readonly gid: number;
   /** Process id; `undefined` if the system does not report it. */
@@ -13,7 +13,7 @@ export interface Peer {
 }
 
 /** Returns the peer of a socket. Throws if the system reports none, for example because the peer has gone. */
-export type PeerCredentials = (socket: Socket) => Peer;
+export type PeerCredentials = (socket: Socket) => SocketPeer;
 
 type Koffi = typeof import("koffi");
 
@@ -34,7 +34,12 @@ export async function openPeerCredentials(
   load: LoadKoffi = loadKoffi,
   { platform, arch }: { readonly platform: string; readonly arch: string } = process,
 ): Promise<PeerCredentials> {
-  const open = platform === "darwin" ? getpeereid : platform === "linux" && LINUX_MACHINES.has(arch) ? peercred : null;
+  const open =
+    platform === "darwin"
+      ? bsdPeerCredentials
+      : platform === "linux" && LINUX_MACHINES.has(arch)
+        ? linuxPeerCredentials
+        : null;
   if (open === null) {
     throw new Error(
       `admin.local_socket: ${platform} on ${arch} cannot identify the peer of a socket; use admin.listen instead`,
@@ -60,7 +65,7 @@ export async function openPeerCredentials(
 }
 
 /** Identifies peers on Linux, by SO_PEERCRED. The answer is a `struct ucred`: pid, uid and gid of 32 bits each. */
-function peercred(koffi: Koffi): PeerCredentials {
+function linuxPeerCredentials(koffi: Koffi): PeerCredentials {
   const getsockopt = koffi
     .load(null)
     .func("int getsockopt(int fd, int level, int name, _Out_ void *value, _Inout_ uint32_t *length)");
@@ -77,7 +82,7 @@ function peercred(koffi: Koffi): PeerCredentials {
   };
 }
 
-function getpeereid(koffi: Koffi): PeerCredentials {
+function bsdPeerCredentials(koffi: Koffi): PeerCredentials {
   const call = koffi.load(null).func("int getpeereid(int fd, _Out_ uint32_t *uid, _Out_ uint32_t *gid)");
   return (socket) => {
     const uid = [0];

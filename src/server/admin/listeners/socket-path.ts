@@ -33,7 +33,7 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
       `admin.local_socket: ${path} is too long: the system allows ${MAX_PATH_BYTES} bytes, and this path needs ${longest}`,
     );
   }
-  await refuseLive(path);
+  await refuseIfInUse(path);
   const directory = await mkdtemp(`${dirname(path)}${sep}.`).catch((cause: NodeJS.ErrnoException) => {
     throw new SocketPathError(`admin.local_socket: cannot create ${path}: ${reason(cause)}`, { cause });
   });
@@ -50,28 +50,28 @@ export async function placeSocket(path: string, bind: (path: string) => Promise<
   const { ino, dev } = await lstat(path);
   return {
     async remove() {
-      const there = await lstat(path).catch(() => undefined);
-      if (there?.ino === ino && there.dev === dev) await unlink(path);
+      const found = await lstat(path).catch(() => undefined);
+      if (found?.ino === ino && found.dev === dev) await unlink(path);
     },
   };
 }
 
 /** Throws if the path is in use: it may only be a socket that nothing listens on. Other files are not removed. */
-async function refuseLive(path: string): Promise<void> {
-  const there = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+async function refuseIfInUse(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw new SocketPathError(`admin.local_socket: cannot look at ${path}: ${reason(error)}`, { cause: error });
   });
-  if (there === undefined) return;
-  if (!there.isSocket())
+  if (found === undefined) return;
+  if (!found.isSocket())
     throw new SocketPathError(`admin.local_socket: ${path} is not a socket; remove it, or name another path`);
-  if (await isLive(path)) {
+  if (await isInUse(path)) {
     const message = `admin.local_socket: another process listens on ${path}; stop it, or name another path`;
     throw Object.assign(new SocketPathError(message), { code: "EADDRINUSE" });
   }
 }
 
-function isLive(path: string): Promise<boolean> {
+function isInUse(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const settle = (live: boolean) => () => {

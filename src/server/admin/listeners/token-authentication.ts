@@ -34,7 +34,7 @@ interface TokenCallers {
 }
 
 /** Returns the caller of a request. Rejects with `unauthenticated`, or with `busy` if the token could not be checked in time. */
-export async function tokenCaller(
+export async function authenticateByToken(
   { check, checkLimitMs, audit }: TokenCallers,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -43,7 +43,7 @@ export async function tokenCaller(
   const presented = presentedToken(request.raw);
   const verdict: TokenVerdict =
     presented.kind === "token"
-      ? await checked(check, presented.token, checkLimitMs, signal)
+      ? await checkWithTimeout(check, presented.token, checkLimitMs, signal)
       : { kind: "refused", fault: presented.kind };
   if (verdict.kind === "principal") return verdict.principal;
   const { fault, issuer = null, subject = null } = verdict;
@@ -57,7 +57,7 @@ export async function tokenCaller(
     remote: request.raw.socket.remoteAddress ?? null,
     request: request.id,
   });
-  if (verdict === LATE) throw refusal("busy", "The bearer token could not be checked in time.");
+  if (verdict === TIMED_OUT) throw refusal("busy", "The bearer token could not be checked in time.");
   // This is no fault of the token, so the caller need not obtain another one.
   if (fault === "keys_unavailable") {
     throw refusal("busy", "The bearer token cannot be checked: its issuer's keys could not be fetched.");
@@ -73,19 +73,24 @@ export async function tokenCaller(
   );
 }
 
-const LATE: TokenVerdict = { kind: "refused", fault: "late" };
+const TIMED_OUT: TokenVerdict = { kind: "refused", fault: "late" };
 
-async function checked(check: CheckToken, token: string, limitMs: number, signal: AbortSignal): Promise<TokenVerdict> {
-  const limit = AbortSignal.timeout(limitMs);
+async function checkWithTimeout(
+  check: CheckToken,
+  token: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<TokenVerdict> {
+  const limit = AbortSignal.timeout(timeoutMs);
   try {
     return await check(token, anySignal([signal, limit]));
   } catch (error) {
-    if (limit.aborted && !signal.aborted) return LATE;
+    if (limit.aborted && !signal.aborted) return TIMED_OUT;
     throw error;
   }
 }
 
-type Presented =
+type PresentedToken =
   | { readonly kind: "token"; readonly token: string }
   /** No credential, or one of another scheme. */
   | { readonly kind: "missing" }
@@ -94,7 +99,7 @@ type Presented =
 const SCHEME = /^bearer(?: |$)/i;
 const TOKEN = /^bearer +([\w.~+/-]+=*)$/i;
 
-function presentedToken({ headersDistinct }: IncomingMessage): Presented {
+function presentedToken({ headersDistinct }: IncomingMessage): PresentedToken {
   const values = headersDistinct["authorization"] ?? [];
   // Two credentials would be ambiguous.
   if (values.length > 1) return { kind: "malformed" };

@@ -23,15 +23,15 @@ export interface Binding {
 }
 
 /** Context of an expression: the names that it may use, and the aggregates it may add to; `undefined` if it may have none. */
-export interface Place {
+export interface ExpressionContext {
   readonly scope: Scope;
   readonly aggregates: Aggregate[] | undefined;
   /** Name of the clause, for the message about an aggregate where none is allowed. */
   readonly name: string;
 }
 
-export function bindExpression(expression: Expression, place: Place, binding: Binding): Typed {
-  const bind = (it: Expression): Typed => bindExpression(it, place, binding);
+export function bindExpression(expression: Expression, context: ExpressionContext, binding: Binding): Typed {
+  const bind = (it: Expression): Typed => bindExpression(it, context, binding);
   switch (expression.kind) {
     case "literal":
       return {
@@ -43,15 +43,15 @@ export function bindExpression(expression: Expression, place: Place, binding: Bi
       return { expr: { kind: "value", value }, type: typeOfValue(value, false) };
     }
     case "column":
-      return resolveColumn(place.scope, expression.table, expression.name);
+      return resolveColumn(context.scope, expression.table, expression.name);
     case "operation":
       return bindOperation(expression.operation, expression.args.map(bind));
     case "call":
-      return bindCall(expression, place, binding);
+      return bindCall(expression, context, binding);
     case "scalar":
     case "exists":
     case "in":
-      return bindSubQuery(expression, place, binding);
+      return bindSubQuery(expression, context, binding);
     default:
       return expression satisfies never;
   }
@@ -82,7 +82,7 @@ function divisionOf(types: readonly Typed["type"][]): Operation {
   return types.every((type) => type === "integer") ? "div_integer" : "div";
 }
 
-function bindCall(call: Extract<Expression, { kind: "call" }>, place: Place, binding: Binding): Typed {
+function bindCall(call: Extract<Expression, { kind: "call" }>, context: ExpressionContext, binding: Binding): Typed {
   const { name, args, isDistinct, isStar } = call;
   if (name === "now" && args.length === 0 && !isStar) return { expr: { kind: "now" }, type: "text" };
   if (isStar && name !== "count") throw invalid(`\`${name}(*)\` is not known.`);
@@ -91,12 +91,12 @@ function bindCall(call: Extract<Expression, { kind: "call" }>, place: Place, bin
     if (isDistinct) throw invalid(`\`${name}\` is not an aggregate and takes no DISTINCT.`);
     return bindOperation(
       called.operation,
-      args.map((arg) => bindExpression(arg, place, binding)),
+      args.map((arg) => bindExpression(arg, context, binding)),
     );
   }
-  const { aggregates } = place;
-  if (aggregates === undefined) throw invalid(`The aggregate \`${name}\` is not allowed in ${place.name}.`);
-  const inner: Place = { ...place, aggregates: undefined, name: "another aggregate" };
+  const { aggregates } = context;
+  if (aggregates === undefined) throw invalid(`The aggregate \`${name}\` is not allowed in ${context.name}.`);
+  const inner: ExpressionContext = { ...context, aggregates: undefined, name: "another aggregate" };
   const bound = args.map((arg) => bindExpression(arg, inner, binding));
   const aggregate: Aggregate = { name: called.name, args: bound.map(({ expr }) => expr), isDistinct };
   const text = JSON.stringify(aggregate);
@@ -111,11 +111,11 @@ function bindCall(call: Extract<Expression, { kind: "call" }>, place: Place, bin
 
 function bindSubQuery(
   expression: Extract<Expression, { kind: "scalar" | "exists" | "in" }>,
-  place: Place,
+  context: ExpressionContext,
   binding: Binding,
 ): Typed {
-  const operand = expression.kind === "in" ? bindExpression(expression.operand, place, binding).expr : undefined;
-  const scope = openSubQueryScope(place.scope);
+  const operand = expression.kind === "in" ? bindExpression(expression.operand, context, binding).expr : undefined;
+  const scope = openSubQueryScope(context.scope);
   const { relation, columns } = binding.query(expression.query, scope);
   if (expression.kind !== "exists" && columns.length !== 1) {
     throw invalid(`A sub-query used as a value has one column, not ${columns.length}.`);

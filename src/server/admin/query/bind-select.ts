@@ -1,19 +1,19 @@
 /** Binds one SELECT: its sources, its outputs by name and type, and the columns of its order. */
 
-import { type Binding, bindExpression, type Place } from "./bind-expression.ts";
-import { hasAggregate, regrouping } from "./group.ts";
+import { type Binding, bindExpression, type ExpressionContext } from "./bind-expression.ts";
 import { conjuncts, type IsSameKind, type JoinedSource, planJoins } from "./joins.ts";
 import type { Aggregate, Expr, Operation, OrderKey, Relation, SelectRelation, SqlType } from "./plan.ts";
+import { hasAggregate, regrouping } from "./regroup.ts";
 import {
   columnExpr,
   findColumn,
   isNamed,
   openScope,
+  quotedName,
   resolveColumn,
   type Scope,
   type ScopeColumn,
   type ScopeSource,
-  shown,
   type Typed,
 } from "./scope.ts";
 import type { Expression, FromItem, Name, OrderItem, Output, Select } from "./syntax.ts";
@@ -55,23 +55,23 @@ export function bindSelect(
   const scope = openScope(parent);
   const joined = select.from.map((item) => bindSource(item, scope, binding));
   const aggregates: Aggregate[] = [];
-  const at = (name: string, mayAggregate: boolean): Place => ({
+  const contextOf = (name: string, mayAggregate: boolean): ExpressionContext => ({
     scope,
     aggregates: mayAggregate ? aggregates : undefined,
     name,
   });
-  const where = select.where && bindExpression(select.where, at("WHERE", false), binding).expr;
-  const outputs = select.outputs.flatMap((it) => bindOutput(it, at("SELECT", true), binding));
-  const having = select.having && bindExpression(select.having, at("HAVING", true), binding).expr;
-  const keys = select.group.map((it) => bindGroupKey(it, outputs, at("GROUP BY", false), binding));
-  const sorted = order.map((it) => bindOrderItem(it, outputs, at("ORDER BY", true), binding));
+  const where = select.where && bindExpression(select.where, contextOf("WHERE", false), binding).expr;
+  const outputs = select.outputs.flatMap((it) => bindOutput(it, contextOf("SELECT", true), binding));
+  const having = select.having && bindExpression(select.having, contextOf("HAVING", true), binding).expr;
+  const keys = select.group.map((it) => bindGroupKey(it, outputs, contextOf("GROUP BY", false), binding));
+  const sorted = order.map((it) => bindOrderItem(it, outputs, contextOf("ORDER BY", true), binding));
 
   const isGrouped = keys.length > 0 || aggregates.length > 0 || having !== undefined;
   const after = isGrouped ? regrouping(keys, scope) : (expr: Expr) => expr;
   const values = outputs.map(({ expr }) => after(expr));
   const columns: Expr[] = [...values];
   const orderKeys = sorted.map(({ isDescending, nullsFirst, value }): OrderKey => {
-    const column = typeof value === "number" ? value : columnOf(after(value), columns, select.isDistinct);
+    const column = typeof value === "number" ? value : columnFor(after(value), columns, select.isDistinct);
     return { column, isDescending, nullsFirst };
   });
   const { sources, where: left } = planJoins(joined, where, sameKind(scope));
@@ -91,7 +91,7 @@ export function bindSelect(
 }
 
 /** Returns the number of the column with this expression. Appends the expression if no column has it. */
-function columnOf(expr: Expr, columns: Expr[], isDistinct: boolean): number {
+function columnFor(expr: Expr, columns: Expr[], isDistinct: boolean): number {
   const text = JSON.stringify(expr);
   const known = columns.findIndex((it) => JSON.stringify(it) === text);
   if (known >= 0) return known;
@@ -109,8 +109,8 @@ function bindSource(item: FromItem, scope: Scope, binding: SelectBinding): Joine
   scope.sources.push({ name, columns });
   const on = item.using.map((it) => usingPair(it, before, { name, columns }, index, scope));
   if (item.on !== undefined) {
-    const place = { scope, aggregates: undefined, name: "ON" };
-    on.push(...conjuncts(bindExpression(item.on, place, binding).expr));
+    const context = { scope, aggregates: undefined, name: "ON" };
+    on.push(...conjuncts(bindExpression(item.on, context, binding).expr));
   }
   return { relation, join: item.join, on, width };
 }
@@ -118,16 +118,16 @@ function bindSource(item: FromItem, scope: Scope, binding: SelectBinding): Joine
 function usingPair(name: Name, before: Scope, source: ScopeSource, index: number, scope: Scope): Expr {
   const left = resolveColumn(before, undefined, name);
   const column = source.columns.find((it) => isNamed(name, it.name));
-  if (column === undefined) throw invalid(`There is no column ${shown(name)} in \`${source.name}\`, for USING.`);
+  if (column === undefined) throw invalid(`There is no column ${quotedName(name)} in \`${source.name}\`, for USING.`);
   scope.merged.add(`${index}.${column.name}`);
   return { kind: "call", operation: "eq", args: [left.expr, columnExpr(index, column).expr] };
 }
 
-function bindOutput(output: Output, place: Place, binding: Binding): readonly NamedValue[] {
-  const { scope } = place;
+function bindOutput(output: Output, context: ExpressionContext, binding: Binding): readonly NamedValue[] {
+  const { scope } = context;
   if (output.kind === "all") return allColumns(output.table, scope);
   const { value, alias, text } = output;
-  const bound = bindExpression(value, place, binding);
+  const bound = bindExpression(value, context, binding);
   const own = value.kind === "column" ? declaredName(value.name, value.table, scope) : text.replace(/\s+/g, " ");
   return [{ ...bound, name: alias?.text ?? own.slice(0, MAX_NAME_LENGTH) }];
 }
@@ -148,7 +148,7 @@ function allColumns(table: Name | undefined, scope: Scope): readonly NamedValue[
       : [],
   );
   if (values.length > 0) return values;
-  throw invalid(table === undefined ? "`*` needs a FROM." : `There is no table ${shown(table)} in this FROM.`);
+  throw invalid(table === undefined ? "`*` needs a FROM." : `There is no table ${quotedName(table)} in this FROM.`);
 }
 
 /** Returns the output that a number or an alias refers to. */
@@ -165,29 +165,39 @@ function outputAt(expression: Expression, outputs: readonly NamedValue[], clause
   return index >= 0 ? index : undefined;
 }
 
-function bindGroupKey(expression: Expression, outputs: readonly NamedValue[], place: Place, binding: Binding): Expr {
+function bindGroupKey(
+  expression: Expression,
+  outputs: readonly NamedValue[],
+  context: ExpressionContext,
+  binding: Binding,
+): Expr {
   // A column of the tables takes precedence over an alias of the same name.
   const isColumn =
-    expression.kind === "column" && findColumn(place.scope, expression.table, expression.name) !== undefined;
+    expression.kind === "column" && findColumn(context.scope, expression.table, expression.name) !== undefined;
   const output = isColumn ? undefined : outputAt(expression, outputs, "GROUP BY");
   const key = output === undefined ? undefined : outputs[output]?.expr;
-  if (key === undefined) return bindExpression(expression, place, binding).expr;
+  if (key === undefined) return bindExpression(expression, context, binding).expr;
   if (hasAggregate(key)) throw invalid("An aggregate is not allowed in GROUP BY.");
   return key;
 }
 
-interface Sorted extends Pick<OrderItem, "isDescending" | "nullsFirst"> {
+interface BoundOrderItem extends Pick<OrderItem, "isDescending" | "nullsFirst"> {
   readonly value: Expr | number;
 }
 
-function bindOrderItem(item: OrderItem, outputs: readonly NamedValue[], place: Place, binding: Binding): Sorted {
+function bindOrderItem(
+  item: OrderItem,
+  outputs: readonly NamedValue[],
+  context: ExpressionContext,
+  binding: Binding,
+): BoundOrderItem {
   const { isDescending, nullsFirst } = item;
   const index = outputAt(item.value, outputs, "ORDER BY");
-  return { isDescending, nullsFirst, value: index ?? bindExpression(item.value, place, binding).expr };
+  return { isDescending, nullsFirst, value: index ?? bindExpression(item.value, context, binding).expr };
 }
 
 /** Result types of operations that always return the same type. */
-const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
+const FIXED_KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
   json_text: "text",
   concat: "text",
   upper: "text",
@@ -203,9 +213,9 @@ const KINDS: Readonly<Partial<Record<Operation, "text" | "number">>> = {
 /** Returns a function that tells whether both sides have the same known kind. */
 function sameKind(scope: Scope): IsSameKind {
   const kindOf = (expr: Expr | undefined): string | undefined => {
-    if (expr?.kind === "call") return KINDS[expr.operation];
+    if (expr?.kind === "call") return FIXED_KINDS[expr.operation];
     if (expr?.kind !== "column") return undefined;
-    const type = scope.sources[expr.source]?.columns.find((it) => it.given() === expr.column)?.type;
+    const type = scope.sources[expr.source]?.columns.find((it) => it.assignedNumber() === expr.column)?.type;
     if (type === "integer" || type === "real") return "number";
     return type === "text" || type === "json" ? "text" : type === "boolean" ? "boolean" : undefined;
   };

@@ -31,22 +31,22 @@ export interface Cursor {
   readonly expectWord: (word: string) => void;
   readonly expectSymbol: (symbol: string) => void;
   /** Reads a name that cannot be a keyword here; `what` describes the position, for the message. */
-  readonly name: (what: string) => Name;
+  readonly takeName: (what: string) => Name;
   /** Returns the next name unless it is a keyword. */
-  readonly aliasHere: () => Name | undefined;
+  readonly takeAlias: () => Name | undefined;
   readonly unexpected: () => Error;
   /** Checks the depth of an expression and returns it. Throws if it is too deep. */
-  readonly node: (expression: Expression, children: readonly Expression[]) => Expression;
+  readonly checkDepth: (expression: Expression, children: readonly Expression[]) => Expression;
   /** Runs `parse` one nesting level deeper. Throws if that is too deep. */
   readonly nested: <T>(parse: () => T) => T;
   readonly countSelect: () => void;
-  readonly parameter: () => number;
-  readonly parameters: () => number;
+  readonly takeParameter: () => number;
+  readonly parameterCount: () => number;
   readonly textBetween: (from: number, to: number) => string;
-  readonly query: (cursor: Cursor) => Query;
+  readonly parseQuery: (cursor: Cursor) => Query;
 }
 
-export function openCursor(sql: string, tokens: readonly Token[], query: Cursor["query"]): Cursor {
+export function openCursor(sql: string, tokens: readonly Token[], parseQuery: Cursor["parseQuery"]): Cursor {
   const end: Token = { kind: "end", text: "", at: sql.length, end: sql.length };
   const depths = new WeakMap<Expression, number>();
   let index = 0;
@@ -99,20 +99,20 @@ export function openCursor(sql: string, tokens: readonly Token[], query: Cursor[
     expectSymbol(symbol) {
       if (!takeSymbol(symbol)) throw unexpected();
     },
-    name(what) {
+    takeName(what) {
       const { kind, text } = peek();
       if (kind !== "word" && kind !== "quoted") throw invalid(`${what} is missing before character ${peek().at + 1}.`);
       index += 1;
       return { text, isQuoted: kind === "quoted" };
     },
-    aliasHere() {
+    takeAlias() {
       const { kind, text } = peek();
       if (kind !== "quoted" && (kind !== "word" || RESERVED.has(text.toLowerCase()))) return undefined;
       index += 1;
       return { text, isQuoted: kind === "quoted" };
     },
     unexpected,
-    node(expression, children) {
+    checkDepth(expression, children) {
       const depth = 1 + children.reduce((deepest, child) => Math.max(deepest, depths.get(child) ?? 0), 0);
       if (depth > MAX_EXPRESSION_DEPTH) throw tooDeep();
       depths.set(expression, depth);
@@ -129,12 +129,12 @@ export function openCursor(sql: string, tokens: readonly Token[], query: Cursor[
       selects += 1;
       if (selects > MAX_SELECTS) throw invalid(`A statement may have ${MAX_SELECTS} SELECTs.`);
     },
-    parameter() {
+    takeParameter() {
       parameters += 1;
       return parameters - 1;
     },
-    parameters: () => parameters,
+    parameterCount: () => parameters,
     textBetween: (from, to) => sql.slice(from, to),
-    query,
+    parseQuery,
   };
 }

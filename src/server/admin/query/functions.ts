@@ -5,7 +5,7 @@ import type { AggregateName, Operation, SqlType } from "./plan.ts";
 import { invalid } from "./tokens.ts";
 
 /** Minimum and maximum number of arguments. */
-type Arity = readonly [least: number, most: number];
+type Arity = readonly [min: number, max: number];
 
 const SCALARS: Readonly<Record<string, readonly [Operation, ...Arity]>> = {
   upper: ["upper", 1, 1],
@@ -49,10 +49,10 @@ type FunctionCall =
 export function functionOf(name: string, args: number): FunctionCall {
   const scalar = Object.hasOwn(SCALARS, name) ? SCALARS[name] : undefined;
   const aggregate = Object.hasOwn(AGGREGATES, name) ? AGGREGATES[name] : undefined;
-  const [, least, most] = scalar ?? aggregate ?? [undefined, 0, 0];
+  const [, min, max] = scalar ?? aggregate ?? [undefined, 0, 0];
   if (scalar === undefined && aggregate === undefined) throw unknownFunction(name);
-  if (args < least || args > most) {
-    const wanted = least === most ? `${least}` : `${least} to ${most}`;
+  if (args < min || args > max) {
+    const wanted = min === max ? `${min}` : `${min} to ${max}`;
     throw invalid(`\`${name}\` takes ${wanted} ${wanted === "1" ? "argument" : "arguments"}, not ${args}.`);
   }
   if (scalar !== undefined) return { kind: "scalar", operation: scalar[0] };
@@ -69,7 +69,7 @@ function unknownFunction(name: string): Error {
 const isNumeric = (type: SqlType): boolean => type === "integer" || type === "real";
 
 /** Returns the common type of values whose types are among `types`. */
-export function unified(types: readonly SqlType[]): SqlType {
+export function commonType(types: readonly SqlType[]): SqlType {
   const known = new Set(types.filter((type) => type !== "unknown"));
   const [first = "unknown", ...others] = known;
   if (others.length === 0) return first;
@@ -77,10 +77,10 @@ export function unified(types: readonly SqlType[]): SqlType {
 }
 
 /** Returns the result types of a CASE: of the value after each condition, and of ELSE. */
-const branches = (types: readonly SqlType[], from: number): readonly SqlType[] =>
+const branchTypes = (types: readonly SqlType[], from: number): readonly SqlType[] =>
   types.filter((_, index) => index === types.length - 1 || (index >= from && (index - from) % 2 === 0));
 
-function arithmetic(types: readonly SqlType[]): SqlType {
+function arithmeticType(types: readonly SqlType[]): SqlType {
   if (types.includes("real")) return "real";
   return types.every((type) => type === "integer") ? "integer" : "unknown";
 }
@@ -111,7 +111,7 @@ export function resultType(operation: Operation, types: readonly SqlType[]): Sql
     case "mul":
     case "div":
     case "mod":
-      return arithmetic(types);
+      return arithmeticType(types);
     case "neg":
     case "plus":
     case "abs":
@@ -141,11 +141,11 @@ export function resultType(operation: Operation, types: readonly SqlType[]): Sql
     case "replace":
       return "text";
     case "case":
-      return unified(branches(types, 1));
+      return commonType(branchTypes(types, 1));
     case "case_of":
-      return unified(branches(types, 2));
+      return commonType(branchTypes(types, 2));
     case "coalesce":
-      return unified(types);
+      return commonType(types);
     case "nullif":
       return first;
     default:

@@ -97,18 +97,18 @@ export function planJoins(
     });
     const found = keys.filter((key) => key !== undefined);
     if (found.length === 0 || !isOfSource) return { relation, join, keys: [], on: conjunction(on) };
-    return { relation: filtered(relation, index, others, width()), join, keys: found, on: undefined };
+    return { relation: filterSource(relation, index, others, width()), join, keys: found, on: undefined };
   });
   return { sources, where: conjunction(left) };
 }
 
 /** Returns only the rows of a left-joined source that can match. */
-function filtered(relation: Relation, index: number, parts: readonly Expr[], width: number): Relation {
+function filterSource(relation: Relation, index: number, parts: readonly Expr[], width: number): Relation {
   if (parts.length === 0) return relation;
   return {
     kind: "select",
     sources: [{ relation, join: "inner", keys: [], on: undefined }],
-    where: conjunction(parts.map((part) => atFirst(part, index))),
+    where: conjunction(parts.map((part) => asFirstSource(part, index))),
     group: undefined,
     having: undefined,
     outputs: Array.from({ length: width }, (_, column) => ({ kind: "column", source: 0, column })),
@@ -116,14 +116,14 @@ function filtered(relation: Relation, index: number, parts: readonly Expr[], wid
 }
 
 /** Rewrites an expression over source `index` to one over source 0, for a SELECT whose only source it becomes. */
-function atFirst(expr: Expr, index: number): Expr {
+function asFirstSource(expr: Expr, index: number): Expr {
   switch (expr.kind) {
     case "column":
       return expr.source === index ? { ...expr, source: 0 } : expr;
     case "call":
-      return { ...expr, args: expr.args.map((arg) => atFirst(arg, index)) };
+      return { ...expr, args: expr.args.map((arg) => asFirstSource(arg, index)) };
     case "in-values":
-      return { ...expr, operand: atFirst(expr.operand, index) };
+      return { ...expr, operand: asFirstSource(expr.operand, index) };
     default:
       return expr;
   }

@@ -7,16 +7,16 @@
 import { conjuncts } from "./joins.ts";
 import type { Aggregate, Expr, Plan, Relation, SelectRelation } from "./plan.ts";
 
-export interface Reading {
+export interface NeededRows {
   /** Conditions over one column each. `column`: number of the column in the plan's table. In `condition`, the source is 0. */
   readonly conditions: readonly { readonly column: number; readonly condition: Expr }[];
   /** Numbers of the columns that are only summed; `undefined` if rows may not be merged. */
   readonly summed: ReadonlySet<number> | undefined;
 }
 
-const WHOLE: Reading = { conditions: [], summed: undefined };
+const ALL_ROWS: NeededRows = { conditions: [], summed: undefined };
 
-interface Place {
+interface TableUse {
   readonly select: SelectRelation;
   readonly source: number;
   /** Whether the statement merges equal rows anyway. */
@@ -24,31 +24,31 @@ interface Place {
 }
 
 /** Returns the needed part of a table. `table`: its number in the plan. `counts`: its columns of integers without NULL. */
-export function readingOf(plan: Plan, table: number, counts: ReadonlySet<number>): Reading {
-  const places: Place[] = [];
-  for (const relation of [...plan.shared, plan.query]) findPlaces(relation, table, false, places);
+export function neededRowsOf(plan: Plan, table: number, counts: ReadonlySet<number>): NeededRows {
+  const places: TableUse[] = [];
+  for (const relation of [...plan.shared, plan.query]) findUses(relation, table, false, places);
   const [place] = places;
-  if (place === undefined || places.length > 1) return WHOLE;
+  if (place === undefined || places.length > 1) return ALL_ROWS;
   return { conditions: conditionsAt(place), summed: summedAt(place, counts) };
 }
 
-function findPlaces(relation: Relation, table: number, isDistinct: boolean, found: Place[]): void {
+function findUses(relation: Relation, table: number, isDistinct: boolean, found: TableUse[]): void {
   switch (relation.kind) {
     case "table":
     case "shared":
       return;
     case "distinct":
     case "order":
-      findPlaces(relation.of, table, relation.kind === "distinct", found);
+      findUses(relation.of, table, relation.kind === "distinct", found);
       return;
     case "set":
-      findPlaces(relation.left, table, false, found);
-      findPlaces(relation.right, table, false, found);
+      findUses(relation.left, table, false, found);
+      findUses(relation.right, table, false, found);
       return;
     case "select":
       for (const [source, { relation: of }] of relation.sources.entries()) {
         if (of.kind === "table" && of.table === table) found.push({ select: relation, source, isDistinct });
-        findPlaces(of, table, false, found);
+        findUses(of, table, false, found);
       }
       for (const expr of exprsOf(relation)) findInExpr(expr, table, found);
       return;
@@ -68,8 +68,8 @@ const exprsOf = ({ sources, where, group, having, outputs }: SelectRelation): re
 
 const optional = (expr: Expr | undefined): readonly Expr[] => (expr === undefined ? [] : [expr]);
 
-function findInExpr(expr: Expr, table: number, found: Place[]): void {
-  if (expr.kind === "query") findPlaces(expr.query, table, false, found);
+function findInExpr(expr: Expr, table: number, found: TableUse[]): void {
+  if (expr.kind === "query") findUses(expr.query, table, false, found);
   for (const inner of partsOf(expr)) findInExpr(inner, table, found);
 }
 
@@ -87,43 +87,43 @@ function partsOf(expr: Expr): readonly Expr[] {
   }
 }
 
-function conditionsAt({ select, source }: Place): Reading["conditions"] {
+function conditionsAt({ select, source }: TableUse): NeededRows["conditions"] {
   // A left join returns a row even if it finds no match.
   if (source > 0 && select.sources[source]?.join !== "inner") return [];
   return conjuncts(select.where).flatMap((condition) => {
     const columns = new Set<number>();
-    const isOwn = hangsOnOwn(condition, source, columns);
+    const isOwn = readsOnlySource(condition, source, columns);
     const [column, ...others] = columns;
     return isOwn && column !== undefined && others.length === 0
-      ? [{ column, condition: source === 0 ? condition : asFirst(condition) }]
+      ? [{ column, condition: source === 0 ? condition : asFirstSource(condition) }]
       : [];
   });
 }
 
 /** Returns whether the expression reads only columns of this source, which are collected, and constants. */
-function hangsOnOwn(expr: Expr, source: number, columns: Set<number>): boolean {
+function readsOnlySource(expr: Expr, source: number, columns: Set<number>): boolean {
   if (expr.kind === "outer" || expr.kind === "query") return false;
   if (expr.kind === "column") {
     columns.add(expr.column);
     return expr.source === source;
   }
-  return partsOf(expr).every((part) => hangsOnOwn(part, source, columns));
+  return partsOf(expr).every((part) => readsOnlySource(part, source, columns));
 }
 
-function asFirst(expr: Expr): Expr {
+function asFirstSource(expr: Expr): Expr {
   switch (expr.kind) {
     case "column":
       return { ...expr, source: 0 };
     case "call":
-      return { ...expr, args: expr.args.map(asFirst) };
+      return { ...expr, args: expr.args.map(asFirstSource) };
     case "in-values":
-      return { ...expr, operand: asFirst(expr.operand) };
+      return { ...expr, operand: asFirstSource(expr.operand) };
     default:
       return expr;
   }
 }
 
-function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): Reading["summed"] {
+function summedAt({ select, isDistinct }: TableUse, counts: ReadonlySet<number>): NeededRows["summed"] {
   const { sources, where, group, outputs } = select;
   if (sources.length !== 1) return undefined;
   const distinguishing = new Set<number>();
@@ -136,7 +136,7 @@ function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): R
   }
   for (const key of group.keys) columnsIn(key, distinguishing);
   for (const aggregate of group.aggregates) {
-    if (isSameOfOne(aggregate)) for (const arg of aggregate.args) columnsIn(arg, distinguishing);
+    if (ignoresDuplicates(aggregate)) for (const arg of aggregate.args) columnsIn(arg, distinguishing);
     else if (aggregate.name !== "sum" || !aggregate.args.every((arg) => isLinear(arg, counts, summed)))
       return undefined;
   }
@@ -144,7 +144,7 @@ function summedAt({ select, isDistinct }: Place, counts: ReadonlySet<number>): R
 }
 
 /** Returns whether duplicate rows do not change the aggregate. */
-const isSameOfOne = ({ name, isDistinct }: Aggregate): boolean =>
+const ignoresDuplicates = ({ name, isDistinct }: Aggregate): boolean =>
   isDistinct || name === "min" || name === "max" || name === "first";
 
 /**

@@ -12,8 +12,8 @@ import { refusal } from "../refusal.ts";
 import { gatherAll } from "./gather-tables.ts";
 import type { Value } from "./plan.ts";
 import type { FromWorker, ToWorker } from "./query-protocol.ts";
-import { type Moment, type RowPorts, sendRows } from "./send-rows.ts";
-import { type QueryThread, startThread } from "./thread.ts";
+import { type QueryThread, startThread } from "./query-thread.ts";
+import { type ReadMoment, type RowPorts, sendRows } from "./send-rows.ts";
 import { invalid } from "./tokens.ts";
 import type { QueryAnswer, QueryEngine, QueryEngineOptions, QueryRequest } from "./types.ts";
 
@@ -47,7 +47,7 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     if (closing.signal.aborted) return;
     open().keepProcessAlive(false);
   };
-  const rest = (): void => {
+  const startIdleTimer = (): void => {
     thread?.keepProcessAlive(false);
     if (closing.signal.aborted) return;
     idle = setTimeout(() => {
@@ -66,8 +66,14 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
     /** Whether the worker owes a message, which the next statement would take for its own answer. */
     let isAsked = false;
     try {
-      await limited(running.ready, START_LIMIT_MS, signal, () => new Error("the query worker did not start in time"));
-      const inTime = <T>(work: Promise<T>): Promise<T> => limited(work, runLimitMs, signal, () => tooSlow(runLimitMs));
+      await withTimeout(
+        running.ready,
+        START_LIMIT_MS,
+        signal,
+        () => new Error("the query worker did not start in time"),
+      );
+      const inTime = <T>(work: Promise<T>): Promise<T> =>
+        withTimeout(work, runLimitMs, signal, () => tooSlow(runLimitMs));
       isAsked = true;
       running.send(statement.plan);
       const { tables } = expectMessage(await inTime(running.next()), "planned");
@@ -91,21 +97,21 @@ export function openQueryEngine(options: QueryEngineOptions): QueryEngine {
       return { ...result, ...gathered?.answered };
     } catch (error) {
       // The worker refused the statement: it is ready for the next one.
-      if (error instanceof Refused) {
+      if (error instanceof StatementRefused) {
         isAsked = false;
         throw refusal("invalid", error.message, error.reason && { reason: error.reason });
       }
       throw error;
     } finally {
-      const over = (): void => {
-        rest();
+      const release = (): void => {
+        startIdleTimer();
         queue.release();
       };
-      if (!isAsked && !running.isEnded) over();
+      if (!isAsked && !running.isEnded) release();
       else
-        void replace(running).then(over, (error) => {
+        void replace(running).then(release, (error) => {
           log.error("no query worker", { error });
-          over();
+          release();
         });
     }
   };
@@ -144,7 +150,7 @@ const tooSlow = (limitMs: number): Error =>
   );
 
 /** Refusal by the worker; the thread continues. */
-class Refused extends Error {
+class StatementRefused extends Error {
   readonly reason: "rows" | "memory" | undefined;
 
   constructor(message: string, reason: "rows" | "memory" | undefined) {
@@ -153,7 +159,7 @@ class Refused extends Error {
   }
 }
 
-async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<QueryAnswer> {
+async function fetchAnswer(thread: QueryThread, { index }: ReadMoment): Promise<QueryAnswer> {
   const { columns } = expectMessage(await thread.next(), "done");
   const rows: string[] = [];
   for (;;) {
@@ -166,7 +172,7 @@ async function fetchAnswer(thread: QueryThread, { index }: Moment): Promise<Quer
 }
 
 function expectMessage<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {
-  if (message.kind === "refused") throw new Refused(message.message, message.reason);
+  if (message.kind === "refused") throw new StatementRefused(message.message, message.reason);
   if (message.kind === "fault") throw new Error(`the query worker failed: ${message.message}`);
   if (message.kind !== kind) throw new Error(`the query worker said ${message.kind} in place of ${kind}`);
   return message as Extract<FromWorker, { kind: K }>;
@@ -178,12 +184,17 @@ function checkedParameter(value: unknown): Value {
   throw invalid("A parameter is a text, a number, true, false or null.");
 }
 
-async function limited<T>(work: Promise<T>, limitMs: number, signal: AbortSignal, late: () => Error): Promise<T> {
+async function withTimeout<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  signal: AbortSignal,
+  timeoutError: () => Error,
+): Promise<T> {
   signal.throwIfAborted();
   work.catch(() => undefined);
   return await new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
-    const timer = setTimeout(() => reject(late()), limitMs);
+    const timer = setTimeout(() => reject(timeoutError()), timeoutMs);
     signal.addEventListener("abort", onAbort, { once: true });
     void work.then(resolve, reject).finally(() => {
       clearTimeout(timer);

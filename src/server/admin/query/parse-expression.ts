@@ -49,7 +49,7 @@ export function parseExpression(cursor: Cursor): Expression {
 }
 
 function operation(cursor: Cursor, name: Operation, ...args: readonly Expression[]): Expression {
-  return cursor.node({ kind: "operation", operation: name, args }, args);
+  return cursor.checkDepth({ kind: "operation", operation: name, args }, args);
 }
 
 /** Returns one operation for a whole chain of the word: a long chain becomes wide, not deep. */
@@ -128,9 +128,9 @@ function parseIn(cursor: Cursor, operand: Expression): Expression {
     let ahead = 0;
     while (cursor.isSymbol("(", ahead)) ahead += 1;
     if (cursor.isWord("select", ahead) && ahead === 0) {
-      const query = cursor.query(cursor);
+      const query = cursor.parseQuery(cursor);
       cursor.expectSymbol(")");
-      return cursor.node({ kind: "in", operand, query }, [operand]);
+      return cursor.checkDepth({ kind: "in", operand, query }, [operand]);
     }
   }
   const items = parseList(cursor);
@@ -194,7 +194,7 @@ function parsePrimary(cursor: Cursor): Expression {
       return number(token.text);
     case "parameter":
       cursor.next();
-      return { kind: "parameter", index: cursor.parameter() };
+      return { kind: "parameter", index: cursor.takeParameter() };
     case "quoted":
       return parseName(cursor);
     case "word":
@@ -220,7 +220,7 @@ function number(text: string): Expression {
 function parseParentheses(cursor: Cursor): Expression {
   cursor.expectSymbol("(");
   if (cursor.isWord("select") || cursor.isWord("with")) {
-    const query = cursor.query(cursor);
+    const query = cursor.parseQuery(cursor);
     cursor.expectSymbol(")");
     return { kind: "scalar", query };
   }
@@ -255,9 +255,9 @@ function parseWord(cursor: Cursor, word: string): Expression {
 }
 
 function parseName(cursor: Cursor): Expression {
-  const first = cursor.name("A name");
+  const first = cursor.takeName("A name");
   if (!cursor.takeSymbol(".")) return { kind: "column", table: undefined, name: first };
-  const name: Name = cursor.name("A column");
+  const name: Name = cursor.takeName("A column");
   if (cursor.isSymbol(".")) throw invalid("A column is named `table.column`; there is nothing above a table.");
   return { kind: "column", table: first, name };
 }
@@ -274,7 +274,7 @@ function parseCall(cursor: Cursor, name: string): Expression {
   const args = cursor.isSymbol(")") ? [] : parseList(cursor);
   cursor.expectSymbol(")");
   refuseModifiers(cursor);
-  return cursor.node({ kind: "call", name, args, isDistinct, isStar: false }, args);
+  return cursor.checkDepth({ kind: "call", name, args, isDistinct, isStar: false }, args);
 }
 
 function refuseModifiers(cursor: Cursor): void {
@@ -288,7 +288,7 @@ function refuseModifiers(cursor: Cursor): void {
 function parseExists(cursor: Cursor): Expression {
   cursor.next();
   cursor.expectSymbol("(");
-  const query = cursor.query(cursor);
+  const query = cursor.parseQuery(cursor);
   cursor.expectSymbol(")");
   return { kind: "exists", query };
 }
@@ -298,7 +298,7 @@ function parseCast(cursor: Cursor): Expression {
   cursor.expectSymbol("(");
   const value = parseExpression(cursor);
   cursor.expectWord("as");
-  const type = cursor.name("A type").text.toLowerCase();
+  const type = cursor.takeName("A type").text.toLowerCase();
   const name = Object.hasOwn(CASTS, type) ? CASTS[type] : undefined;
   if (name === undefined)
     throw invalid(`There is no type \`${type}\` to cast to; there are text, integer, real and boolean.`);

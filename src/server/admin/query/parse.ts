@@ -25,7 +25,7 @@ export function parseStatement(sql: string): Statement {
       ? invalid("A query is one statement.")
       : cursor.unexpected();
   }
-  return { tables, query, parameters: cursor.parameters() };
+  return { tables, query, parameters: cursor.parameterCount() };
 }
 
 function noSelect(cursor: Cursor): Error {
@@ -40,10 +40,10 @@ function parseCommonTables(cursor: Cursor): readonly CommonTable[] {
   if (cursor.isWord("recursive") && !cursor.isWord("as", 1)) throw invalid("`WITH RECURSIVE` is not known.");
   const tables: CommonTable[] = [];
   do {
-    const name = cursor.name("The name of a common table");
+    const name = cursor.takeName("The name of a common table");
     const columns: Name[] = [];
     if (cursor.takeSymbol("(")) {
-      do columns.push(cursor.name("The name of a column"));
+      do columns.push(cursor.takeName("The name of a column"));
       while (cursor.takeSymbol(","));
       cursor.expectSymbol(")");
     }
@@ -127,7 +127,7 @@ function parseSelect(cursor: Cursor): Select {
 function parseOutput(cursor: Cursor): Output {
   if (cursor.takeSymbol("*")) return { kind: "all", table: undefined };
   if (cursor.isSymbol(".", 1) && cursor.isSymbol("*", 2)) {
-    const table = cursor.name("A table");
+    const table = cursor.takeName("A table");
     cursor.next();
     cursor.next();
     return { kind: "all", table };
@@ -135,7 +135,7 @@ function parseOutput(cursor: Cursor): Output {
   const from = cursor.peek().at;
   const value = parseExpression(cursor);
   const text = cursor.textBetween(from, cursor.peek(-1).end);
-  const alias = cursor.takeWords("as") ? cursor.name("An alias") : cursor.aliasHere();
+  const alias = cursor.takeWords("as") ? cursor.takeName("An alias") : cursor.takeAlias();
   return { kind: "value", value, alias, text };
 }
 
@@ -166,8 +166,8 @@ function parseJoin(cursor: Cursor): FromItem | undefined {
   if (cursor.takeWords("on")) return { join, source, alias, on: parseExpression(cursor), using: [] };
   if (!cursor.takeWords("using")) throw invalid("A join needs ON or USING; CROSS JOIN has none.");
   cursor.expectSymbol("(");
-  const using = [cursor.name("A column")];
-  while (cursor.takeSymbol(",")) using.push(cursor.name("A column"));
+  const using = [cursor.takeName("A column")];
+  while (cursor.takeSymbol(",")) using.push(cursor.takeName("A column"));
   cursor.expectSymbol(")");
   return { join, source, alias, on: undefined, using: bounded(using, "USING") };
 }
@@ -181,7 +181,7 @@ function parseSource(cursor: Cursor, join: FromItem["join"]): FromItem {
     if (alias === undefined) throw invalid("A sub-query in FROM needs an alias.");
     return { join, source: { kind: "query", query }, alias, on: undefined, using: [] };
   }
-  const name = cursor.aliasHere();
+  const name = cursor.takeAlias();
   if (name === undefined) throw cursor.unexpected();
   if (cursor.isSymbol("(")) throw invalid(`\`${name.text}(…)\` is not a table: FROM takes tables and sub-queries.`);
   if (cursor.isSymbol(".")) throw invalid(`\`${name.text}.\` is not known: tables have no schema or database.`);
@@ -189,7 +189,7 @@ function parseSource(cursor: Cursor, join: FromItem["join"]): FromItem {
 }
 
 function parseAlias(cursor: Cursor): Name | undefined {
-  return cursor.takeWords("as") ? cursor.name("An alias") : cursor.aliasHere();
+  return cursor.takeWords("as") ? cursor.takeName("An alias") : cursor.takeAlias();
 }
 
 function parseOrder(cursor: Cursor): readonly OrderItem[] {

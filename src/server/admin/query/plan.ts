@@ -12,7 +12,7 @@ export type Value = string | number | boolean | null;
 /** Static type of a value. `json` is JSON text; `unknown` is NULL, or known only at run time. */
 export type SqlType = "text" | "integer" | "real" | "boolean" | "json" | "unknown";
 
-/** Scalar operations of the worker, operators and functions alike; `machine/values.ts` implements them. */
+/** Scalar operations of the worker, operators and functions alike; `machine/scalar-operations.ts` implements them. */
 export const OPERATIONS = [
   "and",
   "or",

@@ -17,9 +17,9 @@ export interface ScopeColumn {
   readonly name: string;
   readonly type: SqlType;
   /** Returns the number of the column in its source. For a list's table, the number is assigned at the first use. */
-  readonly number: () => number;
+  readonly assignNumber: () => number;
   /** Returns the number of the column if one was assigned. */
-  readonly given: () => number | undefined;
+  readonly assignedNumber: () => number | undefined;
 }
 
 export interface ScopeSource {
@@ -53,10 +53,10 @@ export function isNamed(name: Name, text: string): boolean {
   return name.isQuoted ? name.text === text : name.text.toLowerCase() === text.toLowerCase();
 }
 
-export const shown = ({ text, isQuoted }: Name): string => (isQuoted ? `"${text}"` : `\`${text}\``);
+export const quotedName = ({ text, isQuoted }: Name): string => (isQuoted ? `"${text}"` : `\`${text}\``);
 
 export function columnExpr(source: number, column: ScopeColumn): Typed {
-  return { expr: { kind: "column", source, column: column.number() }, type: column.type };
+  return { expr: { kind: "column", source, column: column.assignNumber() }, type: column.type };
 }
 
 /** Resolves the name of a column. Throws if it is unknown or ambiguous. */
@@ -76,7 +76,8 @@ export function findColumn(scope: Scope, table: Name | undefined, name: Name): T
           .map((column) => columnExpr(index, column))
       : [],
   );
-  if (here.length > 1) throw invalid(`The column ${shown(name)} is in more than one table: write \`table.column\`.`);
+  if (here.length > 1)
+    throw invalid(`The column ${quotedName(name)} is in more than one table: write \`table.column\`.`);
   const [only] = here;
   if (only !== undefined || scope.parent === undefined) return only;
   const outer = findColumn(scope.parent, table, name);
@@ -95,7 +96,7 @@ function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error
   for (let it: Scope | undefined = scope; it !== undefined; it = it.parent) around.push(...it.sources);
   const sources = table === undefined ? around : around.filter((source) => isNamed(table, source.name));
   if (table !== undefined && sources.length === 0) {
-    return invalid(`There is no table ${shown(table)} in this FROM, for the column ${shown(name)}.`);
+    return invalid(`There is no table ${quotedName(table)} in this FROM, for the column ${quotedName(name)}.`);
   }
   const names = sources.flatMap(({ columns }) => columns.map((column) => column.name));
   const near = closestName(name.text, names);
@@ -107,10 +108,12 @@ function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error
         : sources.length === 1
           ? `; there are ${names.join(", ")}.`
           : ".";
-  return invalid(`There is no column ${shown(name)}${table === undefined ? "" : ` in ${shown(table)}`}${hint}`);
+  return invalid(
+    `There is no column ${quotedName(name)}${table === undefined ? "" : ` in ${quotedName(table)}`}${hint}`,
+  );
 }
 
 /** Returns the name of a column of this scope, for a message. */
-export function nameOf(scope: Scope, source: number, column: number): string {
-  return scope.sources[source]?.columns.find((it) => it.given() === column)?.name ?? "?";
+export function columnNameAt(scope: Scope, source: number, column: number): string {
+  return scope.sources[source]?.columns.find((it) => it.assignedNumber() === column)?.name ?? "?";
 }

@@ -36,13 +36,13 @@ export interface RowPorts {
 }
 
 /** Index and time at which the rows were read. */
-export interface Moment {
+export interface ReadMoment {
   readonly index: number;
   /** Time in milliseconds since 1970. */
   readonly now: number;
 }
 
-export async function sendRows(tables: readonly ReadTable[], ports: RowPorts): Promise<Moment> {
+export async function sendRows(tables: readonly ReadTable[], ports: RowPorts): Promise<ReadMoment> {
   const sources = tables.map(({ name }) => ports.sources.get(name));
   const version = (): number => sources.reduce((sum, source) => sum + (source?.version() ?? 0), 0);
   for (let read = 1; read <= MAX_READS; read++) {
@@ -56,7 +56,7 @@ export async function sendRows(tables: readonly ReadTable[], ports: RowPorts): P
   throw refusal("busy", "The lists changed each time they were read; run the statement again.");
 }
 
-interface Reading {
+interface ReadAttempt {
   readonly isSame: () => boolean;
   readonly yields: boolean;
 }
@@ -66,8 +66,8 @@ async function sendOnce(
   tables: readonly ReadTable[],
   sources: readonly (QuerySource | undefined)[],
   ports: RowPorts,
-  reading: Reading,
-): Promise<Moment | undefined> {
+  reading: ReadAttempt,
+): Promise<ReadMoment | undefined> {
   const taken = [];
   const packed = [];
   for (const source of sources) {
@@ -75,7 +75,7 @@ async function sendOnce(
     taken.push(source?.parts === undefined ? await source?.take() : undefined);
   }
   if (!reading.isSame()) return undefined;
-  const moment: Moment = { index: ports.index(), now: ports.now() };
+  const moment: ReadMoment = { index: ports.index(), now: ports.now() };
   // The packed rows are of one moment, and unaffected by later changes.
   for (const [table, parts] of packed.entries()) if (parts !== undefined) await sendParts(table, parts, moment, ports);
   const sender = openSender(ports.send);
@@ -96,7 +96,12 @@ async function sendOnce(
   return packed.every((parts) => parts !== undefined) || reading.isSame() ? moment : undefined;
 }
 
-async function sendParts(table: number, parts: readonly StoredPart[], { now }: Moment, ports: RowPorts): Promise<void> {
+async function sendParts(
+  table: number,
+  parts: readonly StoredPart[],
+  { now }: ReadMoment,
+  ports: RowPorts,
+): Promise<void> {
   const ask = (labels: readonly string[]): Promise<readonly boolean[]> =>
     ports.ask({ kind: "labels", table, labels, now: new Date(now).toISOString() });
   const wanted = await ask(parts.map(({ label }) => label));

@@ -49,7 +49,7 @@ const SPACE = /[ \t\r\n]+/y;
 
 export const invalid = (message: string): Error => refusal("invalid", message);
 
-const place = (at: number): string => `at character ${at + 1}`;
+const atPosition = (at: number): string => `at character ${at + 1}`;
 
 export function tokenize(sql: string): readonly Token[] {
   const tokens: Token[] = [];
@@ -67,12 +67,12 @@ export function tokenize(sql: string): readonly Token[] {
     }
     const char = sql.charAt(at);
     if (char === "'") {
-      const end = closing(sql, at, "'", "text");
+      const end = endOfQuoted(sql, at, "'", "text");
       push("text", sql.slice(at + 1, end - 1).replaceAll("''", "'"), end);
       continue;
     }
     if (char === '"') {
-      const end = closing(sql, at, '"', "identifier");
+      const end = endOfQuoted(sql, at, '"', "identifier");
       push("quoted", identifier(sql.slice(at + 1, end - 1).replaceAll('""', '"'), at), end);
       continue;
     }
@@ -80,23 +80,23 @@ export function tokenize(sql: string): readonly Token[] {
       push("parameter", "?", at + 1);
       continue;
     }
-    const word = match(WORD, sql, at);
+    const word = matchAt(WORD, sql, at);
     if (word !== undefined) {
       push("word", identifier(word, at), at + word.length);
       continue;
     }
-    const number = match(NUMBER, sql, at);
+    const number = matchAt(NUMBER, sql, at);
     if (number !== undefined) {
       const end = at + number.length;
       if (/[A-Za-z0-9_.]/.test(sql.charAt(end)))
-        throw invalid(`There is no number \`${sql.slice(at, end + 1)}\`, ${place(at)}.`);
+        throw invalid(`There is no number \`${sql.slice(at, end + 1)}\`, ${atPosition(at)}.`);
       push("number", number, end);
       continue;
     }
     const symbol = SYMBOLS.find((it) => sql.startsWith(it, at));
     if (symbol === undefined) throw unknownCharacter(sql, at);
     if (symbol === "->")
-      throw invalid(`\`->\` ${place(at)} is not known: \`->>\` reads a key or an item of JSON as text.`);
+      throw invalid(`\`->\` ${atPosition(at)} is not known: \`->>\` reads a key or an item of JSON as text.`);
     if (symbol === "(") depth += 1;
     if (symbol === ")") depth -= 1;
     if (depth > MAX_DEPTH) throw invalid(`The statement nests more than ${MAX_DEPTH} parentheses.`);
@@ -106,7 +106,7 @@ export function tokenize(sql: string): readonly Token[] {
   return tokens;
 }
 
-function match(pattern: RegExp, sql: string, at: number): string | undefined {
+function matchAt(pattern: RegExp, sql: string, at: number): string | undefined {
   pattern.lastIndex = at;
   return pattern.exec(sql)?.[0];
 }
@@ -119,19 +119,19 @@ function spaceOrComment(sql: string, at: number): number {
   }
   if (sql.startsWith("/*", at)) {
     const end = sql.indexOf("*/", at + 2);
-    if (end < 0) throw invalid(`The comment ${place(at)} has no end.`);
-    if (sql.slice(at + 2, end).includes("/*")) throw invalid(`Comments do not nest, ${place(at)}.`);
+    if (end < 0) throw invalid(`The comment ${atPosition(at)} has no end.`);
+    if (sql.slice(at + 2, end).includes("/*")) throw invalid(`Comments do not nest, ${atPosition(at)}.`);
     return end + 2;
   }
-  return at + (match(SPACE, sql, at)?.length ?? 0);
+  return at + (matchAt(SPACE, sql, at)?.length ?? 0);
 }
 
 /** Returns the position after the closing quote; a doubled quote is an escaped quote. */
-function closing(sql: string, at: number, quote: string, what: string): number {
+function endOfQuoted(sql: string, at: number, quote: string, what: string): number {
   let end = at + 1;
   for (;;) {
     end = sql.indexOf(quote, end);
-    if (end < 0) throw invalid(`The ${what} ${place(at)} has no closing ${quote}.`);
+    if (end < 0) throw invalid(`The ${what} ${atPosition(at)} has no closing ${quote}.`);
     if (sql.charAt(end + 1) !== quote) return end + 1;
     end += 2;
   }
@@ -139,19 +139,20 @@ function closing(sql: string, at: number, quote: string, what: string): number {
 
 function identifier(name: string, at: number): string {
   if (/[\u0000-\u001f\u007f-\u009f]/.test(name))
-    throw invalid(`An identifier contains a control character, ${place(at)}.`);
+    throw invalid(`An identifier contains a control character, ${atPosition(at)}.`);
   if (name === "" || name.length > MAX_IDENTIFIER_LENGTH) {
-    throw invalid(`An identifier has 1 to ${MAX_IDENTIFIER_LENGTH} characters, ${place(at)}.`);
+    throw invalid(`An identifier has 1 to ${MAX_IDENTIFIER_LENGTH} characters, ${atPosition(at)}.`);
   }
   return name;
 }
 
 function unknownCharacter(sql: string, at: number): Error {
   const char = String.fromCodePoint(sql.codePointAt(at) ?? 0);
-  if ("`[]".includes(char)) return invalid(`\`${char}\` ${place(at)} is not known: identifiers are quoted with "…".`);
-  if ("@:#$".includes(char)) return invalid(`\`${char}\` ${place(at)} is not known: a parameter is \`?\`.`);
+  if ("`[]".includes(char))
+    return invalid(`\`${char}\` ${atPosition(at)} is not known: identifiers are quoted with "…".`);
+  if ("@:#$".includes(char)) return invalid(`\`${char}\` ${atPosition(at)} is not known: a parameter is \`?\`.`);
   const shown = /^[!-~]$/.test(char)
     ? `\`${char}\``
     : `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-  return invalid(`The character ${shown} ${place(at)} is only allowed in a text.`);
+  return invalid(`The character ${shown} ${atPosition(at)} is only allowed in a text.`);
 }

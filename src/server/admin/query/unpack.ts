@@ -5,16 +5,16 @@
  */
 
 import { NAMED_FIELDS } from "../../core/state/index.ts";
-import { cellOf, FIELD, namesOf, scanText } from "../usage-parts.ts";
+import { cellValue, FIELD, partNames, scanText } from "../usage-parts.ts";
 import { type Row, StatementError } from "./machine/index.ts";
-import type { Reading } from "./needed-rows.ts";
+import type { NeededRows } from "./needed-rows.ts";
 import type { Expr } from "./plan.ts";
 
 /** Maximum number of rows that are made: the number of small rows that fit into the worker's memory. */
 const MAX_ROWS = 400_000;
 
 /** Maximum number of prefixes in a merge. Rows are merged by a tree of column values, in which each prefix has a number. */
-const PAIRS = 2 ** 26;
+const MAX_PREFIXES = 2 ** 26;
 /** Limits below which a pair of prefix and value fits into a small integer, which V8's maps find several times as fast. */
 const NARROW_VALUES = 2 ** 12;
 const NARROW_BEFORE = 2 ** 18;
@@ -23,11 +23,11 @@ const COUNT_FIELDS: ReadonlySet<string> = new Set(
   Object.entries(FIELD).flatMap(([name, field]) => (field >= NAMED_FIELDS ? [name] : [])),
 );
 
-/** Returns the columns of integers without NULL, for `readingOf`. */
+/** Returns the columns of integers without NULL, for `neededRowsOf`. */
 export const countsAmong = (columns: readonly string[]): ReadonlySet<number> =>
   new Set(columns.flatMap((name, column) => (COUNT_FIELDS.has(name) ? [column] : [])));
 
-type Holds = (condition: Expr, value: string | number | null) => boolean;
+type ConditionTest = (condition: Expr, value: string | number | null) => boolean;
 
 export interface Unpacker {
   /** Returns whether a part may contain rows that the statement needs. */
@@ -48,7 +48,11 @@ interface Column {
 }
 
 /** Opens an unpacker. `columns`: columns in the plan. `holds`: returns whether a condition may be true for a value. */
-export function openUnpacker(columns: readonly string[], { conditions, summed }: Reading, holds: Holds): Unpacker {
+export function openUnpacker(
+  columns: readonly string[],
+  { conditions, summed }: NeededRows,
+  holds: ConditionTest,
+): Unpacker {
   const all = columns.map(
     (name, at): Column => ({
       key: `c${at}`,
@@ -66,27 +70,27 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
   const rows: Record<string, unknown>[] = [];
   /** Sums by summed column and row, which are written into the rows at the end. */
   const sums = added.map((): number[] => []);
-  const places = openPlaces(keyColumns.length);
+  const places = openPrefixTree(keyColumns.length);
   const holdsAll = ({ conditions: asked }: Column, value: string | number | null): boolean =>
     asked.every((condition) => holds(condition, value));
 
   const make = (label: string, row: readonly number[], names: readonly string[]): void => {
-    if (rows.length === MAX_ROWS) throw tooMany();
+    if (rows.length === MAX_ROWS) throw tooManyRows();
     const made: Record<string, unknown> = {};
     for (const { key, field } of all) {
-      made[key] = field === undefined ? label : cellOf(field, row[field] ?? 0, names);
+      made[key] = field === undefined ? label : cellValue(field, row[field] ?? 0, names);
     }
     rows.push(made);
   };
   return {
     isWanted: (label) => hour === undefined || holdsAll(hour, label),
     add(label, texts) {
-      const names = namesOf(texts);
+      const names = partNames(texts);
       const isKept = tested.map((column) =>
-        remembered(column.field, (value) => holdsAll(column, cellOf(column.field, value, names))),
+        memoized(column.field, (value) => holdsAll(column, cellValue(column.field, value, names))),
       );
       const numbers = keyColumns.map(({ field }) =>
-        remembered(field, (value) => places.number(cellOf(field, value, names))),
+        memoized(field, (value) => places.number(cellValue(field, value, names))),
       );
       const first = hour === undefined ? 0 : places.number(label);
       const visit = (row: readonly number[]): void => {
@@ -121,7 +125,7 @@ export function openUnpacker(columns: readonly string[], { conditions, summed }:
 }
 
 /** Caches results by number for fields that refer to names, whose numbers are small. */
-function remembered<T>(field: number, compute: (value: number) => T): (value: number) => T {
+function memoized<T>(field: number, compute: (value: number) => T): (value: number) => T {
   if (field >= NAMED_FIELDS) return compute;
   const known: (T | undefined)[] = [];
   return (value) => {
@@ -131,7 +135,7 @@ function remembered<T>(field: number, compute: (value: number) => T): (value: nu
   };
 }
 
-interface Places {
+interface PrefixTree {
   /** Returns the number of a value. Numbers begin at 0. */
   number(value: string | number | null): number;
   /** Returns the number of the prefix that extends prefix `before` by a value, at `depth` columns. */
@@ -140,7 +144,7 @@ interface Places {
   put(place: number, row: number): void;
 }
 
-function openPlaces(depths: number): Places {
+function openPrefixTree(depths: number): PrefixTree {
   const numbers = new Map<string | number | null, number>();
   const narrow = Array.from({ length: depths }, () => new Map<number, number>());
   const wide = Array.from({ length: depths }, () => new Map<number, number>());
@@ -151,7 +155,7 @@ function openPlaces(depths: number): Places {
       const [few, many] = [narrow[depth]!, wide[depth]!];
       return value < NARROW_VALUES && before < NARROW_BEFORE
         ? numberIn(few, before * NARROW_VALUES + value, many.size)
-        : numberIn(many, before * PAIRS + value, few.size);
+        : numberIn(many, before * MAX_PREFIXES + value, few.size);
     },
     row: (place) => rows[place],
     put(place, row) {
@@ -165,13 +169,13 @@ function numberIn<K>(numbers: Map<K, number>, value: K, others: number): number 
   let number = numbers.get(value);
   if (number === undefined) {
     number = numbers.size + others;
-    if (number >= PAIRS) throw tooMany();
+    if (number >= MAX_PREFIXES) throw tooManyRows();
     numbers.set(value, number);
   }
   return number;
 }
 
-const tooMany = (): StatementError =>
+const tooManyRows = (): StatementError =>
   new StatementError(
     `The statement reads more than ${MAX_ROWS} rows of \`usage\`: narrow \`hour\`, or name fewer columns beside sums.`,
     "rows",

@@ -6,10 +6,10 @@
 import { readlinkSync } from "node:fs";
 import { setPriority } from "node:os";
 import { GatewayError, threadCaller } from "../../../base/index.ts";
-import { planStatement } from "./bind.ts";
-import { answerOf, openMachine, type Row, StatementError } from "./machine/index.ts";
-import { readingOf } from "./needed-rows.ts";
+import { formatAnswer, openPlanExecutor, type Row, StatementError } from "./machine/index.ts";
+import { neededRowsOf } from "./needed-rows.ts";
 import type { Plan } from "./plan.ts";
+import { planStatement } from "./plan-statement.ts";
 import type { FromWorker, ToWorker } from "./query-protocol.ts";
 import { countsAmong, openUnpacker, type Unpacker } from "./unpack.ts";
 
@@ -18,7 +18,7 @@ const LOW_PRIORITY = 15;
 
 const { onMessage, post } = threadCaller<ToWorker, FromWorker>();
 
-const machine = await openMachine();
+const machine = await openPlanExecutor();
 lowerPriority();
 removeGlobals();
 
@@ -97,7 +97,7 @@ function unpackerOf(table: number, now: string): Unpacker | undefined {
   let unpacker = unpackers.get(table);
   if (unpacker === undefined) {
     const { columns } = read;
-    unpacker = openUnpacker(columns, readingOf(plan, table, countsAmong(columns)), machine.openSieve(now));
+    unpacker = openUnpacker(columns, neededRowsOf(plan, table, countsAmong(columns)), machine.openRowFilter(now));
     unpackers.set(table, unpacker);
   }
   return unpacker;
@@ -112,7 +112,7 @@ function run(now: string): void {
   if (plan === undefined) return;
   const { outputs } = plan;
   for (const [table, unpacker] of unpackers) tables[table] = unpacker.rows();
-  const answer = answerOf(machine.run(plan, tables, now), outputs);
+  const answer = formatAnswer(machine.run(plan, tables, now), outputs);
   // The rows of the answer are complete, so the tables are no longer needed.
   tables = [];
   unpackers = new Map();

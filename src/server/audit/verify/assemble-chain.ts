@@ -4,9 +4,9 @@
  */
 
 import { NO_HASH } from "../audit-record.ts";
-import type { ExaminedRecord } from "./examine.ts";
+import type { ExaminedRecord } from "./examine-block.ts";
 import type { Fingerprints } from "./fingerprints.ts";
-import type { Start } from "./read-record.ts";
+import type { ChainStart } from "./read-record.ts";
 import type { FindingKind } from "./types.ts";
 
 /** Maximum number of sequences in one chain. An input in random order has more, and must be sorted first. */
@@ -28,7 +28,7 @@ interface ChainFinding {
 export interface ChainAssembler {
   readonly records: number;
   readonly copies: number;
-  readonly start: Start | undefined;
+  readonly start: ChainStart | undefined;
   readonly first: number;
   readonly last: number;
   /** Adds a record and returns its findings; none if it links to its neighbors or is a copy. */
@@ -49,7 +49,7 @@ export function createChainAssembler(fingerprints: Fingerprints, watched: readon
   let copies = 0;
   let first = Number.POSITIVE_INFINITY;
   let last = -1;
-  let start: Start | undefined;
+  let start: ChainStart | undefined;
 
   function addRun(run: Run): void {
     byFirst.set(run.first, run);

@@ -1,7 +1,7 @@
 /** Chain found in the input: its records, and the signatures that cannot be checked before its key is known. */
 
 import type { ChainAssembler } from "./assemble-chain.ts";
-import type { SignedRecord } from "./examine.ts";
+import type { SignedRecord } from "./examine-block.ts";
 import type { ReadRecord } from "./read-record.ts";
 import type { Place } from "./types.ts";
 

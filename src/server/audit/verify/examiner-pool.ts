@@ -7,12 +7,12 @@ import { openThread, type Thread as WorkerThread } from "../../../base/index.ts"
 import { THREAD_OPTIONS } from "../audit-worker-protocol.ts";
 import {
   checkSignature,
-  createKeyRing,
+  createVerificationKeys,
   type ExaminedLine,
   type ExaminedRecord,
   examineBlock,
   type SignedRecord,
-} from "./examine.ts";
+} from "./examine-block.ts";
 import type { Block } from "./input-blocks.ts";
 
 /** Number of blocks of 256 KiB that are examined without threads; they take about a tenth of a second. */
@@ -32,7 +32,7 @@ export type FromExaminer =
   | { readonly kind: "block"; readonly lines: readonly ExaminedLine[] }
   | { readonly kind: "signatures"; readonly results: readonly ExaminedRecord["signature"][] };
 
-interface Pool {
+interface ExaminerPool {
   /** Maximum number of concurrent tasks. */
   readonly width: number;
   addKey(kid: string, raw: Uint8Array): void;
@@ -52,8 +52,8 @@ interface Thread {
   keysSent: number;
 }
 
-export function createPool(threadCount: number): Pool {
-  const own = createKeyRing();
+export function createExaminerPool(threadCount: number): ExaminerPool {
+  const localKeys = createVerificationKeys();
   const keys: (readonly [string, Uint8Array])[] = [];
   let threads: Thread[] = [];
   let blocks = 0;
@@ -83,20 +83,20 @@ export function createPool(threadCount: number): Pool {
     width: Math.max(1, 2 * threadCount),
     addKey(kid, raw) {
       keys.push([kid, raw]);
-      own.add(kid, raw);
+      localKeys.add(kid, raw);
     },
     async examine(block) {
       blocks += 1;
       if (blocks > BLOCKS_WITHOUT_THREADS && threads.length < threadCount) {
         threads = Array.from({ length: threadCount }, start);
       }
-      if (threads.length === 0) return examineBlock(block, own);
+      if (threads.length === 0) return examineBlock(block, localKeys);
       const { bytes, firstLine } = block;
       const answer = await ask({ kind: "block", bytes, firstLine });
       return answer.kind === "block" ? answer.lines : [];
     },
     async check(signed) {
-      if (threads.length === 0) return signed.map((each) => checkSignature(each, own));
+      if (threads.length === 0) return signed.map((each) => checkSignature(each, localKeys));
       const answer = await ask({ kind: "signatures", signed });
       return answer.kind === "signatures" ? answer.results : [];
     },

@@ -17,11 +17,11 @@ interface FingerprintStore {
   chain(): Fingerprints;
 }
 
-type Known = "same" | "other" | "unknown" | "given up";
+type HashComparison = "same" | "other" | "unknown" | "given up";
 
 export interface Fingerprints {
   /** Returns whether the record with this number has this hash. */
-  compare(seq: number, hash: string): Known;
+  compare(seq: number, hash: string): HashComparison;
   put(seq: number, hash: string): void;
 }
 

@@ -1,13 +1,13 @@
 /**
  * Splits the input into blocks of whole lines, which threads examine one at a time. Memory is limited by `BLOCK_BYTES`
- * and `MAX_LINE_BYTES`; of a longer line only the beginning is kept.
+ * and `MAX_INPUT_LINE_BYTES`; of a longer line only the beginning is kept.
  */
 
 import type { TrailInput } from "./types.ts";
 
 const BLOCK_BYTES = 256 * 1024;
 /** Maximum length of a line. A record has at most 4,096 bytes; a collector may have added to it, but not this much. */
-export const MAX_LINE_BYTES = 64 * 1024;
+export const MAX_INPUT_LINE_BYTES = 64 * 1024;
 
 const NEWLINE = 10;
 
@@ -20,9 +20,9 @@ export interface Block {
 }
 
 export async function* blocksOf({ name, chunks }: TrailInput): AsyncGenerator<Block> {
-  let held: Buffer = Buffer.alloc(0);
+  let buffered: Buffer = Buffer.alloc(0);
   let line = 1;
-  /** True within a line that is too long; `held` is its beginning. */
+  /** True within a line that is too long; `buffered` is its beginning. */
   let isSkipping = false;
 
   for await (const chunk of chunks) {
@@ -37,21 +37,21 @@ export async function* blocksOf({ name, chunks }: TrailInput): AsyncGenerator<Bl
         isSkipping = false;
         piece = piece.subarray(end);
       }
-      held = Buffer.concat([held, piece]);
-      const end = held.lastIndexOf(NEWLINE) + 1;
+      buffered = Buffer.concat([buffered, piece]);
+      const end = buffered.lastIndexOf(NEWLINE) + 1;
       if (end > 0) {
-        const bytes = held.subarray(0, end);
+        const bytes = buffered.subarray(0, end);
         yield { file: name, firstLine: line, bytes };
         line += countLines(bytes);
-        held = Buffer.from(held.subarray(end));
+        buffered = Buffer.from(buffered.subarray(end));
       }
-      if (held.length > MAX_LINE_BYTES) {
-        held = Buffer.from(held.subarray(0, MAX_LINE_BYTES + 1));
+      if (buffered.length > MAX_INPUT_LINE_BYTES) {
+        buffered = Buffer.from(buffered.subarray(0, MAX_INPUT_LINE_BYTES + 1));
         isSkipping = true;
       }
     }
   }
-  if (held.length > 0) yield { file: name, firstLine: line, bytes: held };
+  if (buffered.length > 0) yield { file: name, firstLine: line, bytes: buffered };
 }
 
 function countLines(bytes: Buffer): number {

@@ -10,9 +10,9 @@ import { isUtf8 } from "node:buffer";
 import { canonical, hashOfCanonical, isEventName } from "../audit-record.ts";
 import { parseProof } from "../group-proof.ts";
 import type { AuditHead } from "../types.ts";
-import { MAX_LINE_BYTES } from "./input-blocks.ts";
+import { MAX_INPUT_LINE_BYTES } from "./input-blocks.ts";
 
-export interface Start {
+export interface ChainStart {
   /** Raw key in base64, as in the record. */
   readonly key: string | undefined;
   readonly ephemeral: boolean;
@@ -30,11 +30,11 @@ export interface ReadRecord {
   /** Proof of a record that shares its signature, for `parseProof`. */
   readonly proof: string | undefined;
   /** True if the content has the hash `hash`. */
-  readonly isWhole: boolean;
+  readonly hasValidHash: boolean;
   /** Controls of the rules that made a decision; empty for other records. */
   readonly controls: readonly string[];
   /** Set for a `chain.start`. */
-  readonly start: Start | undefined;
+  readonly start: ChainStart | undefined;
 }
 
 export type ReadLine =
@@ -68,24 +68,24 @@ const MEMBERS = 11;
 /** Parses a line. `bytes`: the line without its newline. */
 export function readLine(bytes: Buffer): ReadLine {
   if (!bytes.includes('"audit"')) return OTHER;
-  if (bytes.length > MAX_LINE_BYTES) {
+  if (bytes.length > MAX_INPUT_LINE_BYTES) {
     return bytes.subarray(0, 256).includes(BEGINNING)
-      ? { kind: "unreadable", message: `the line looks like a record but has more than ${MAX_LINE_BYTES} bytes` }
+      ? { kind: "unreadable", message: `the line looks like a record but has more than ${MAX_INPUT_LINE_BYTES} bytes` }
       : OTHER;
   }
   const text = bytes
     .toString("utf8")
     .replace(/^\ufeff/, "")
     .trim();
-  if (!text.startsWith("{")) return text.includes(BEGINNING) ? broken(text) : OTHER;
+  if (!text.startsWith("{")) return text.includes(BEGINNING) ? unparsableRecord(text) : OTHER;
   try {
     return readObject(bytes, text, JSON.parse(text));
   } catch {
-    return text.includes(BEGINNING) ? broken(text) : OTHER;
+    return text.includes(BEGINNING) ? unparsableRecord(text) : OTHER;
   }
 }
 
-function broken(text: string): ReadLine {
+function unparsableRecord(text: string): ReadLine {
   return ENDING.test(text)
     ? { kind: "unreadable", message: "the line looks like a record but is not JSON" }
     : { kind: "cut" };
@@ -105,34 +105,36 @@ function readObject(bytes: Buffer, text: string, value: unknown): ReadLine {
   };
   const unreadable = (message: string): ReadLine => ({ kind: "unreadable", message, ...place });
   if (audit !== 1) return unreadable("the record has an unknown format");
-  if (typeof node !== "string" || node === "" || node.length > MAX_NODE_LENGTH) return unreadable(wrong("node"));
-  if (typeof kid !== "string" || !HASH.test(kid)) return unreadable(wrong("kid"));
-  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 0) return unreadable(wrong("seq"));
-  if (typeof prev !== "string" || !HASH.test(prev)) return unreadable(wrong("prev"));
-  if (typeof hash !== "string" || !HASH.test(hash)) return unreadable(wrong("hash"));
-  if (typeof sig !== "string" || !isSignature(sig)) return unreadable(wrong("sig"));
-  if (typeof ts !== "string" || !TIME.test(ts)) return unreadable(wrong("ts"));
-  if (!isEventName(event)) return unreadable(wrong("event"));
-  if (!Array.isArray(controls)) return unreadable(wrong("controls"));
-  if (!isObject(data)) return unreadable(wrong("data"));
-  if (proof !== undefined && !isProof(proof)) return unreadable(wrong("proof"));
+  if (typeof node !== "string" || node === "" || node.length > MAX_NODE_LENGTH)
+    return unreadable(invalidMember("node"));
+  if (typeof kid !== "string" || !HASH.test(kid)) return unreadable(invalidMember("kid"));
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 0) return unreadable(invalidMember("seq"));
+  if (typeof prev !== "string" || !HASH.test(prev)) return unreadable(invalidMember("prev"));
+  if (typeof hash !== "string" || !HASH.test(hash)) return unreadable(invalidMember("hash"));
+  if (typeof sig !== "string" || !isSignature(sig)) return unreadable(invalidMember("sig"));
+  if (typeof ts !== "string" || !TIME.test(ts)) return unreadable(invalidMember("ts"));
+  if (!isEventName(event)) return unreadable(invalidMember("event"));
+  if (!Array.isArray(controls)) return unreadable(invalidMember("controls"));
+  if (!isObject(data)) return unreadable(invalidMember("data"));
+  if (proof !== undefined && !isProof(proof)) return unreadable(invalidMember("proof"));
   const members = MEMBERS + (proof === undefined ? 0 : 1);
   if (Object.keys(value).length !== members) return unreadable("the record has unknown members");
-  const sealed = canonicalOrNone(value);
-  if (sealed === undefined) return unreadable("the record has no canonical form");
-  const other = text === sealed ? undefined : withoutTexts(text);
+  const canonicalText = tryCanonical(value);
+  if (canonicalText === undefined) return unreadable("the record has no canonical form");
+  const other = text === canonicalText ? undefined : withoutStrings(text);
   if (other !== undefined && countColons(other) !== countNames(value)) {
     // The text has more names than the object, so some were repeated.
     return unreadable("a name occurs twice in one of the record's objects");
   }
   const isAsRead = isUtf8(bytes) && (other === undefined || hasCanonicalNumbers(other));
-  const isWhole = isAsRead && hashOfCanonical(unsealed(sealed, { hash, sig, proof })).toString("base64url") === hash;
-  const start = event === "chain.start" ? startOf(data) : undefined;
+  const hasValidHash =
+    isAsRead && hashOfCanonical(withoutSignature(canonicalText, { hash, sig, proof })).toString("base64url") === hash;
+  const start = event === "chain.start" ? chainStartOf(data) : undefined;
   const decided = DECISIONS.has(event) ? controls.filter((it): it is string => typeof it === "string") : [];
-  return { kind: "record", node, kid, seq, prev, hash, sig, proof, isWhole, controls: decided, start };
+  return { kind: "record", node, kid, seq, prev, hash, sig, proof, hasValidHash, controls: decided, start };
 }
 
-const wrong = (name: string): string => `the record's '${name}' is invalid`;
+const invalidMember = (name: string): string => `the record's '${name}' is invalid`;
 
 function isProof(value: unknown): value is string {
   return typeof value === "string" && parseProof(value) !== undefined;
@@ -146,7 +148,7 @@ function isSignature(text: string): boolean {
   return SIGNATURE.test(text) && Buffer.from(text, "base64url").toString("base64url") === text;
 }
 
-function canonicalOrNone(value: Members): string | undefined {
+function tryCanonical(value: Members): string | undefined {
   try {
     return canonical(value);
   } catch {
@@ -158,20 +160,20 @@ function canonicalOrNone(value: Members): string | undefined {
  * Returns the text without these members. After `data` all values are texts, so the last match of a member's text is
  * the member itself.
  */
-function unsealed(sealed: string, members: Readonly<Record<"hash" | "sig" | "proof", unknown>>): string {
-  let text = sealed;
+function withoutSignature(canonicalText: string, members: Readonly<Record<"hash" | "sig" | "proof", unknown>>): string {
+  let text = canonicalText;
   for (const [name, value] of Object.entries(members)) {
-    if (value !== undefined) text = without(text, `"${name}":"${value}",`);
+    if (value !== undefined) text = withoutMember(text, `"${name}":"${value}",`);
   }
   return text;
 }
 
-function without(text: string, member: string): string {
+function withoutMember(text: string, member: string): string {
   const at = text.lastIndexOf(member);
   return text.slice(0, at) + text.slice(at + member.length);
 }
 
-function startOf(data: Members): Start {
+function chainStartOf(data: Members): ChainStart {
   const { key, ephemeral, succeeds } = data;
   return {
     key: typeof key === "string" ? key : undefined,
@@ -188,7 +190,7 @@ function headOf(value: unknown): AuditHead | undefined {
 }
 
 /** Removes all strings from a JSON text, so that each remaining colon follows a name and each digit belongs to a number. */
-function withoutTexts(text: string): string {
+function withoutStrings(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.)*"/g, "");
 }
 

@@ -10,13 +10,13 @@
 import { availableParallelism } from "node:os";
 import { createChainAssembler } from "./assemble-chain.ts";
 import { type AssembledChain, createRecordOrder, type UncheckedSignature, updateOrder } from "./assembled-chain.ts";
+import { checkCompleteness } from "./check-completeness.ts";
 import { createControlCounts } from "./control-counts.ts";
-import { type ExaminedLine, type ExaminedRecord, keyInStartRecord } from "./examine.ts";
-import { createPool } from "./examiner-pool.ts";
+import { type ExaminedLine, type ExaminedRecord, keyInStartRecord } from "./examine-block.ts";
+import { createExaminerPool } from "./examiner-pool.ts";
 import { chainKey, createFindings } from "./findings.ts";
 import { createFingerprints } from "./fingerprints.ts";
 import { type Block, blocksOf } from "./input-blocks.ts";
-import { judgeEnds } from "./judge-ends.ts";
 import type { ChainReport, Finding, Place, TrailInput, TrailReport, VerifyOptions } from "./types.ts";
 
 const MAX_THREADS = 8;
@@ -27,7 +27,7 @@ const CHECK_BATCH = 1_000;
 
 export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyOptions = {}): Promise<TrailReport> {
   const { keys = new Map(), heads = [], threads = Math.min(availableParallelism(), MAX_THREADS), signal } = options;
-  const pool = createPool(threads);
+  const pool = createExaminerPool(threads);
   const findings = createFindings();
   const fingerprints = createFingerprints();
   const chains = new Map<string, AssembledChain>();
@@ -61,43 +61,43 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     return chain;
   }
 
-  async function take(lines: readonly ExaminedLine[], file: string): Promise<void> {
+  async function processLines(lines: readonly ExaminedLine[], file: string): Promise<void> {
     for (const line of lines) {
       const place = { file, line: line.line };
       if (line.kind === "cut") cutShort += 1;
-      else if (line.kind === "record") await takeRecord(line, place);
+      else if (line.kind === "record") await processRecord(line, place);
       else findings.add({ ...line, kind: "form", place });
     }
   }
 
-  async function takeRecord(record: ExaminedRecord, place: Place): Promise<void> {
+  async function processRecord(record: ExaminedRecord, place: Place): Promise<void> {
     const { node, kid, seq } = record;
-    const found = (kind: Finding["kind"], message: string): void =>
+    const addFinding = (kind: Finding["kind"], message: string): void =>
       findings.add({ kind, node, kid, seq, place, message });
     records += 1;
     const chain = chainOf(record, place);
     if (chain === undefined) {
-      found("bound", `the input has more than ${MAX_CHAINS} chains`);
+      addFinding("bound", `the input has more than ${MAX_CHAINS} chains`);
       return;
     }
-    if (!record.isWhole) found("altered", "its content does not match its hash");
+    if (!record.hasValidHash) addFinding("altered", "its content does not match its hash");
     const { copies } = chain.assembler;
     for (const { kind, seq: of, message } of chain.assembler.add(record)) {
       findings.add({ kind, node, kid, seq: of, place, message });
     }
     if (chain.assembler.copies === copies) {
       updateOrder(chain.order, seq, place);
-      if (record.isWhole && record.signature !== "bad") controls.add(record.controls);
+      if (record.hasValidHash && record.signature !== "bad") controls.add(record.controls);
     }
     if (record.start !== undefined) {
       const raw = keyInStartRecord(record);
-      if (raw === undefined) found("start", "the key that the start record names is not the chain's");
+      if (raw === undefined) addFinding("start", "the key that the start record names is not the chain's");
       else if (!chain.hasKey) {
         chain.hasKey = true;
         pool.addKey(kid, raw);
       }
     }
-    if (record.signature === "bad") found("signature", "it is not signed by the chain's key");
+    if (record.signature === "bad") addFinding("signature", "it is not signed by the chain's key");
     if (record.signature === "unknown") await postpone(chain, { ...record, place });
   }
 
@@ -130,10 +130,10 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   try {
-    const underWay: { readonly block: Block; readonly lines: Promise<readonly ExaminedLine[]> }[] = [];
-    const takeNext = async (): Promise<void> => {
-      const next = underWay.shift();
-      if (next !== undefined) await take(await next.lines, next.block.file);
+    const inFlight: { readonly block: Block; readonly lines: Promise<readonly ExaminedLine[]> }[] = [];
+    const processNext = async (): Promise<void> => {
+      const next = inFlight.shift();
+      if (next !== undefined) await processLines(await next.lines, next.block.file);
       options.onProgress?.({ records, bytes });
     };
     for (const input of inputs) {
@@ -142,11 +142,11 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
         bytes += block.bytes.length;
         const lines = pool.examine(block);
         lines.catch(() => undefined);
-        underWay.push({ block, lines });
-        if (underWay.length >= pool.width) await takeNext();
+        inFlight.push({ block, lines });
+        if (inFlight.length >= pool.width) await processNext();
       }
     }
-    while (underWay.length > 0) await takeNext();
+    while (inFlight.length > 0) await processNext();
     for (const chain of chains.values()) {
       if (chain.hasKey) await checkPostponed(chain);
     }
@@ -154,10 +154,10 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
     await pool.close();
   }
 
-  judgeEnds([...chains.values()], heads, (finding) => findings.add(finding));
+  checkCompleteness([...chains.values()], heads, (finding) => findings.add(finding));
   if (records === 0) findings.add({ kind: "empty", message: "the input contains no audit records" });
   return {
-    chains: [...chains.values()].map((chain) => report(chain, findings.isClean(chain.node, chain.kid))),
+    chains: [...chains.values()].map((chain) => chainReport(chain, findings.isClean(chain.node, chain.kid))),
     findings: findings.listed,
     unlisted: findings.unlisted,
     records,
@@ -167,7 +167,7 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   };
 }
 
-function report({ node, kid, assembler, order }: AssembledChain, isVerified: boolean): ChainReport {
+function chainReport({ node, kid, assembler, order }: AssembledChain, isVerified: boolean): ChainReport {
   const { first, last, records, copies, start } = assembler;
   const { misplaced, firstMisplaced } = order;
   const ephemeral = start?.ephemeral;

@@ -1,11 +1,11 @@
 /** Thread of the verification: examines one task at a time, in order. */
 
 import { threadCaller } from "../../../base/index.ts";
-import { checkSignature, createKeyRing, examineBlock } from "./examine.ts";
+import { checkSignature, createVerificationKeys, examineBlock } from "./examine-block.ts";
 import type { FromExaminer, Task, ToExaminer } from "./examiner-pool.ts";
 
 const { onMessage, post } = threadCaller<ToExaminer, FromExaminer>();
-const keys = createKeyRing();
+const keys = createVerificationKeys();
 
 onMessage(({ keys: newKeys, task }) => {
   for (const [kid, raw] of newKeys) keys.add(kid, raw);

@@ -22,7 +22,7 @@ const SLICE_ROWS = 2_000;
 
 export type Row = readonly [key: string, value: string];
 
-interface MachineEvents {
+interface AppliedStateEvents {
   /** Called after applying. `now`: time at which the entry at `index` was decided. */
   onApplied(mutations: readonly Mutation[], index: number, now: number): void;
   onReplaced(slices: Iterable<readonly Row[]>, index: number, now: number): void;
@@ -35,7 +35,7 @@ interface MachineEvents {
   onFault(error: unknown): void;
 }
 
-export interface Machine {
+export interface AppliedState {
   readonly state: State;
   readonly configuration: Configuration;
   /** See `DriverPorts.apply`. */
@@ -53,15 +53,15 @@ export interface Machine {
   whenApplied(index: number, ms: number): Promise<boolean>;
 }
 
-interface MachineOptions {
+interface AppliedStateOptions {
   readonly storage: Storage;
   readonly state: State;
   readonly configuration: Configuration;
   readonly writer: StateWriter;
-  readonly events: MachineEvents;
+  readonly events: AppliedStateEvents;
 }
 
-export function createMachine(options: MachineOptions): Machine {
+export function createAppliedState(options: AppliedStateOptions): AppliedState {
   const { storage, writer, events } = options;
   let { state, configuration } = options;
   let unreported: Mutation[] = [];
@@ -137,7 +137,7 @@ export function createMachine(options: MachineOptions): Machine {
         queueChanges(outcome.mutations);
         if (change !== undefined) events.onConfiguration(configuration, entry.index);
       }
-      if (isUnequal(outcome.result)) events.onDiverged(entry.index);
+      if (reportsDivergence(outcome.result)) events.onDiverged(entry.index);
       if (waiting.size > 0) settleWaiting();
       return outcome.result;
     },
@@ -199,7 +199,7 @@ function* slicesOf(state: State, isIncluded: (key: string) => boolean = isPublic
 }
 
 /** Returns whether `state.check` found rows that differ from the leader's. */
-function isUnequal(result: CommandResult | undefined): boolean {
+function reportsDivergence(result: CommandResult | undefined): boolean {
   if (result?.kind !== "ok" || typeof result.value !== "object" || result.value === null) return false;
   return "equal" in result.value && result.value.equal === false;
 }

@@ -5,13 +5,13 @@ import type { Log } from "../../../base/index.ts";
 import type { RaftStatus } from "../../core/raft/index.ts";
 import type { Network } from "../network.ts";
 import type { SnapshotRecord, Storage } from "../storage/index.ts";
-import { type Machine, snapshotKeyOf } from "./applied-state.ts";
+import { type AppliedState, snapshotKeyOf } from "./applied-state.ts";
 import type { DriverPorts } from "./driver-types.ts";
 import type { StateWriter } from "./state-writer.ts";
 
 interface DriverPortsParts {
   readonly storage: Storage;
-  readonly machine: Machine;
+  readonly machine: AppliedState;
   readonly writer: StateWriter;
   readonly network: Network;
   /** Snapshots whose files have arrived, by name. */

@@ -45,12 +45,12 @@ interface Install {
   readonly after: readonly Message[];
 }
 
-interface Waiting {
+interface PendingProposal {
   readonly term: number;
   readonly done: (outcome: WriteOutcome) => void;
 }
 
-interface Reading {
+interface PendingRead {
   readonly done: (outcome: ReadOutcome) => void;
   readonly expiresAtTick: number;
 }
@@ -65,28 +65,28 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   const core: Raft = createRaft({ ...options, log: liftCommit(options.log, options.applied) });
   const queue: (Append | Install)[] = [];
   const committed: Entry[] = [];
-  const waiting = new Map<number, Waiting>();
+  const pendingProposals = new Map<number, PendingProposal>();
   /** Applied changes whose joint configuration has not been left yet. */
   const leaving: { readonly index: number; readonly done: (outcome: WriteOutcome) => void }[] = [];
-  const reading = new Map<number, Reading>();
-  const readable: { readonly index: number; readonly done: (outcome: ReadOutcome) => void }[] = [];
+  const pendingReads = new Map<number, PendingRead>();
+  const confirmedReads: { readonly index: number; readonly done: (outcome: ReadOutcome) => void }[] = [];
   let isBusy = false;
   let isPumping = false;
-  let isHeld = 0;
+  let batchDepth = 0;
   let isStopped = false;
   let applied = options.applied;
   let lastRead = 0;
   // An answer may arrive after a restart of the process and must not be taken for the answer to a later read.
   const nonce = Math.floor(options.random() * 2 ** 32);
   let tickCount = 0;
-  let seen = { term: -1, role: "", lead: undefined as string | number | undefined };
+  let lastStatus = { term: -1, role: "", lead: undefined as string | number | undefined };
 
   const pump = (): void => {
-    if (isPumping || isHeld > 0 || isStopped) return;
+    if (isPumping || batchDepth > 0 || isStopped) return;
     isPumping = true;
     try {
       do {
-        while (core.hasReady()) take(core.ready());
+        while (core.hasReady()) handleReady(core.ready());
         startNext();
         applyCommitted();
         startNext();
@@ -94,11 +94,11 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     } finally {
       isPumping = false;
     }
-    announce();
+    reportStatus();
   };
 
-  const take = (ready: Ready): void => {
-    if (ready.softState !== undefined) noticeRole();
+  const handleReady = (ready: Ready): void => {
+    if (ready.softState !== undefined) handleRoleChange();
     for (const message of ready.messages) send(message);
     if (ready.snapshot !== undefined) {
       const hardState = ready.hardState ?? hardStateNow();
@@ -113,7 +113,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       addToAppend(ready);
     }
     for (const entry of ready.committedEntries) committed.push(entry);
-    for (const state of ready.readStates) noticeReadable(state);
+    for (const state of ready.readStates) handleReadState(state);
   };
 
   const addToAppend = (ready: Appending): void => {
@@ -162,21 +162,21 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       if (committed.length > 0) return;
       isBusy = true;
       const { term, vote, commit } = job.hardState;
-      ports.install(job.snapshot, { term, vote: vote as string | undefined, commit }, () => ended(job));
+      ports.install(job.snapshot, { term, vote: vote as string | undefined, commit }, () => onJobEnded(job));
       return;
     }
     if (queue.length === 1 && !isWorthAWrite(job) && !isTick) return;
     if (job.entries.length === 0 && job.hardState === undefined) {
       // Nothing has to be written: the messages only had to wait for earlier writes.
       isBusy = true;
-      ended(job);
+      onJobEnded(job);
       return;
     }
     isBusy = true;
-    ports.write({ entries: job.entries, hardState: job.hardState, sync: job.isSynced }, () => ended(job));
+    ports.write({ entries: job.entries, hardState: job.hardState, sync: job.isSynced }, () => onJobEnded(job));
   };
 
-  const ended = (job: Append | Install): void => {
+  const onJobEnded = (job: Append | Install): void => {
     if (isStopped) return;
     queue.shift();
     isBusy = false;
@@ -231,58 +231,58 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     } else {
       result = ports.apply(entry, undefined);
     }
-    const waiter = waiting.get(entry.index);
+    const waiter = pendingProposals.get(entry.index);
     if (waiter === undefined) return;
-    waiting.delete(entry.index);
+    pendingProposals.delete(entry.index);
     if (waiter.term !== entry.term) waiter.done({ kind: "unknown" });
     else if (isLeft) waiter.done({ kind: "applied", index: entry.index, result });
     else leaving.push({ index: entry.index, done: waiter.done });
   };
 
-  const noticeReadable = ({ index, context }: ReadState): void => {
+  const handleReadState = ({ index, context }: ReadState): void => {
     const bytes = Buffer.from(context.buffer, context.byteOffset, context.byteLength);
     if (bytes.length !== CONTEXT_BYTES || bytes.readUInt32BE() !== nonce) return;
     const id = bytes.readUIntBE(4, 6);
-    const reader = reading.get(id);
+    const reader = pendingReads.get(id);
     if (reader === undefined) return;
-    reading.delete(id);
+    pendingReads.delete(id);
     if (applied >= index) reader.done({ kind: "readable", index });
-    else readable.push({ index, done: reader.done });
+    else confirmedReads.push({ index, done: reader.done });
   };
 
   const settleReadable = (): void => {
-    for (let at = 0; at < readable.length; ) {
-      const reader = readable[at] as (typeof readable)[number];
+    for (let at = 0; at < confirmedReads.length; ) {
+      const reader = confirmedReads[at] as (typeof confirmedReads)[number];
       if (reader.index > applied) {
         at += 1;
         continue;
       }
-      readable.splice(at, 1);
+      confirmedReads.splice(at, 1);
       reader.done({ kind: "readable", index: reader.index });
     }
   };
 
   /** Ends pending requests as `unknown` after a change of role or term, since their outcome can no longer be known here. */
-  const noticeRole = (): void => {
+  const handleRoleChange = (): void => {
     const { role, term } = core.status();
-    if (role === "leader" && term === seen.term) return;
+    if (role === "leader" && term === lastStatus.term) return;
     abandonProposals();
-    for (const [id, reader] of [...reading]) {
-      reading.delete(id);
+    for (const [id, reader] of [...pendingReads]) {
+      pendingReads.delete(id);
       reader.done({ kind: "unknown" });
     }
   };
 
   const abandonProposals = (): void => {
-    const all = [...[...waiting.values()].map(({ done }) => done), ...leaving.splice(0).map(({ done }) => done)];
-    waiting.clear();
-    for (const done of all) done({ kind: "unknown" });
+    const all = [...pendingProposals.values(), ...leaving.splice(0)];
+    pendingProposals.clear();
+    for (const { done } of all) done({ kind: "unknown" });
   };
 
-  const announce = (): void => {
+  const reportStatus = (): void => {
     const status = core.status();
-    if (status.term === seen.term && status.role === seen.role && status.lead === seen.lead) return;
-    seen = { term: status.term, role: status.role, lead: status.lead };
+    if (status.term === lastStatus.term && status.role === lastStatus.role && status.lead === lastStatus.lead) return;
+    lastStatus = { term: status.term, role: status.role, lead: status.lead };
     ports.onStatus(status);
   };
 
@@ -291,8 +291,8 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     return { term, vote, commit };
   };
 
-  const proposed = (outcome: ProposeOutcome, done: (outcome: WriteOutcome) => void): void => {
-    if (outcome.kind === "appended") waiting.set(outcome.index, { term: outcome.term, done });
+  const trackProposal = (outcome: ProposeOutcome, done: (outcome: WriteOutcome) => void): void => {
+    if (outcome.kind === "appended") pendingProposals.set(outcome.index, { term: outcome.term, done });
     else done(refusalOf(outcome));
     pump();
   };
@@ -307,9 +307,9 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       if (isStopped) return;
       tickCount += 1;
       core.tick();
-      for (const [id, reader] of reading) {
+      for (const [id, reader] of pendingReads) {
         if (reader.expiresAtTick > tickCount) break;
-        reading.delete(id);
+        pendingReads.delete(id);
         reader.done({ kind: "unknown" });
       }
       pump();
@@ -317,11 +317,11 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     },
     propose(data, done) {
       if (isStopped) done({ kind: "unknown" });
-      else proposed(core.propose(data), done);
+      else trackProposal(core.propose(data), done);
     },
     proposeConf(change, done) {
       if (isStopped) done({ kind: "unknown" });
-      else proposed(core.proposeConf(change), done);
+      else trackProposal(core.proposeConf(change), done);
     },
     read(done) {
       if (isStopped) {
@@ -332,7 +332,7 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       const context = Buffer.alloc(CONTEXT_BYTES);
       context.writeUInt32BE(nonce);
       context.writeUIntBE(lastRead, 4, 6);
-      reading.set(lastRead, { done, expiresAtTick: tickCount + READ_ELECTION_TIMEOUTS * options.electionTicks });
+      pendingReads.set(lastRead, { done, expiresAtTick: tickCount + READ_ELECTION_TIMEOUTS * options.electionTicks });
       core.readIndex(context);
       pump();
     },
@@ -360,11 +360,11 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       startNext();
     },
     batch(run) {
-      isHeld += 1;
+      batchDepth += 1;
       try {
         run();
       } finally {
-        isHeld -= 1;
+        batchDepth -= 1;
         pump();
       }
     },
@@ -373,8 +373,8 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       if (isStopped) return;
       isStopped = true;
       abandonProposals();
-      for (const { done } of [...reading.values(), ...readable.splice(0)]) done({ kind: "unknown" });
-      reading.clear();
+      for (const { done } of [...pendingReads.values(), ...confirmedReads.splice(0)]) done({ kind: "unknown" });
+      pendingReads.clear();
     },
   };
 }

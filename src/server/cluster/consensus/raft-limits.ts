@@ -2,7 +2,7 @@
 
 import { ELECTION_TICKS, HEARTBEAT_TICKS } from "./ticker.ts";
 
-export const FLOW = {
+export const RAFT_LIMITS = {
   electionTicks: ELECTION_TICKS,
   heartbeatTicks: HEARTBEAT_TICKS,
   maxMessageBytes: 512 * 1024,

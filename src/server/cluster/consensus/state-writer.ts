@@ -34,7 +34,7 @@ export interface StateWriter {
   /** Returns the position of the rows on disk. */
   position(): WrittenPosition;
   /** Runs `work` with the store while no write is in flight and none begins; changes applied meanwhile wait. */
-  between(work: (store: StateStore) => Promise<void>): Promise<void>;
+  runExclusive(work: (store: StateStore) => Promise<void>): Promise<void>;
   /**
    * Handles the replacement of all rows in memory: drops pending changes, and `work` returns the store of the new rows and its
    * position. Changes applied meanwhile wait for it.
@@ -61,7 +61,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   let timer: NodeJS.Timeout | undefined;
   let holders = 0;
   let hasFailed = false;
-  const turns = createSemaphore({ permits: 1 });
+  const mutex = createSemaphore({ permits: 1 });
 
   const write = async (next: WrittenPosition): Promise<void> => {
     const batch = [...pending.values()];
@@ -102,7 +102,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
   /** Runs `work` after the current write and after earlier calls. No write begins until it has ended. */
   const hold = (work: () => Promise<void>): Promise<void> => {
     holders += 1;
-    return turns.run(async () => {
+    return mutex.run(async () => {
       try {
         await running;
         await work();
@@ -124,7 +124,7 @@ export function createStateWriter(options: StateWriterOptions): StateWriter {
       start();
     },
     position: () => position,
-    between: (work) => hold(() => work(store)),
+    runExclusive: (work) => hold(() => work(store)),
     replace(work) {
       drop();
       return hold(async () => {

@@ -63,15 +63,15 @@ export async function submit(
   waitsForApply = true,
 ): Promise<SubmitResult> {
   const until = ports.now() + timeoutMs;
-  const left = (): number => until - ports.now();
+  const remainingMs = (): number => until - ports.now();
   const search = createLeaderWait(ports.now);
   let isUnknown = false;
   for (;;) {
     if (ports.isRemoved()) throw removedError();
-    const outcome = await tryOnce(command, left(), ports);
+    const outcome = await tryOnce(command, remainingMs(), ports);
     switch (outcome.kind) {
       case "applied":
-        if (!waitsForApply || (await ports.whenApplied(outcome.index, Math.max(1, left())))) return outcome;
+        if (!waitsForApply || (await ports.whenApplied(outcome.index, Math.max(1, remainingMs())))) return outcome;
         throw unansweredError(true, "the write was committed, but this node has not applied it yet");
       case "unknown":
         isUnknown = true;
@@ -79,7 +79,7 @@ export async function submit(
         break;
       case "refused":
         if (outcome.code === "disk_low") throw diskLowError();
-        if (outcome.code === "busy" && left() <= RETRY_MS) {
+        if (outcome.code === "busy" && remainingMs() <= RETRY_MS) {
           throw new ClusterError("busy", "too many writes are in progress in the cluster: try again");
         }
         search.restart();
@@ -91,7 +91,7 @@ export async function submit(
       default:
         outcome satisfies never;
     }
-    const wait = Math.min(left(), search.remainingMs());
+    const wait = Math.min(remainingMs(), search.remainingMs());
     if (wait <= 0) throw unansweredError(isUnknown, "no leader accepted the write in time");
     await ports.nextChange(Math.min(wait, outcome.kind === "leaderless" ? LEADERLESS_WAIT_MS : RETRY_MS));
   }
@@ -99,14 +99,14 @@ export async function submit(
 
 type Attempt = WriteOutcome | { readonly kind: "unreachable" } | { readonly kind: "leaderless" };
 
-async function tryOnce(command: Uint8Array, leftMs: number, ports: SubmitPorts): Promise<Attempt> {
+async function tryOnce(command: Uint8Array, remainingMs: number, ports: SubmitPorts): Promise<Attempt> {
   const { role, lead } = ports.status();
   if (role === "leader") {
     if (ports.isDiskLow()) return { kind: "refused", code: "disk_low" };
-    return await resolveWithin(leftMs, ports.propose(command), { kind: "unknown" }, ports);
+    return await resolveWithin(remainingMs, ports.propose(command), { kind: "unknown" }, ports);
   }
   if (lead === undefined) return { kind: "leaderless" };
-  return await ports.forward(String(lead), command, Math.max(1, leftMs));
+  return await ports.forward(String(lead), command, Math.max(1, remainingMs));
 }
 
 /** Waits until the leader's current commit is applied here. Resolves with its index. */
@@ -114,8 +114,8 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
   const until = ports.now() + Math.min(timeoutMs, LEADER_WAIT_MS);
   for (;;) {
     if (ports.isRemoved()) throw removedError();
-    const left = until - ports.now();
-    if (left <= 0)
+    const remainingMs = until - ports.now();
+    if (remainingMs <= 0)
       throw new ClusterError(
         "no_leader",
         "no leader confirmed the read in time: try again, or read without `consistent`",
@@ -123,16 +123,16 @@ export async function readBarrier(timeoutMs: number, ports: SubmitPorts): Promis
     const outcome: ReadOutcome =
       ports.status().lead === undefined
         ? { kind: "unknown" }
-        : await resolveWithin(left, ports.read(), { kind: "unknown" }, ports);
+        : await resolveWithin(remainingMs, ports.read(), { kind: "unknown" }, ports);
     if (outcome.kind === "readable") return outcome.index;
     await ports.nextChange(Math.min(Math.max(1, until - ports.now()), LEADERLESS_WAIT_MS));
   }
 }
 
-/** Resolves with `late` if the work takes longer than `ms`; its later result is ignored. */
-function resolveWithin<Value>(ms: number, work: Promise<Value>, late: Value, ports: SubmitPorts): Promise<Value> {
+/** Resolves with `fallback` if the work takes longer than `ms`; its later result is ignored. */
+function resolveWithin<Value>(ms: number, work: Promise<Value>, fallback: Value, ports: SubmitPorts): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const cancel = ports.schedule(Math.max(1, ms), () => resolve(late));
+    const cancel = ports.schedule(Math.max(1, ms), () => resolve(fallback));
     work.then(resolve, reject).finally(cancel);
   });
 }

@@ -16,11 +16,11 @@ const MAX_TICKS_AT_ONCE = ELECTION_TICKS / 2;
 export function startTicker(onTick: () => void, now: () => number): () => void {
   let last = now();
   const timer = setInterval(() => {
-    const late = Math.floor((now() - last) / TICK_MS);
-    if (late <= 0) return;
-    last += late * TICK_MS;
-    const isAsleep = late >= ELECTION_TICKS;
-    for (let count = isAsleep ? 1 : Math.min(late, MAX_TICKS_AT_ONCE); count > 0; count -= 1) onTick();
+    const dueTicks = Math.floor((now() - last) / TICK_MS);
+    if (dueTicks <= 0) return;
+    last += dueTicks * TICK_MS;
+    const isAsleep = dueTicks >= ELECTION_TICKS;
+    for (let count = isAsleep ? 1 : Math.min(dueTicks, MAX_TICKS_AT_ONCE); count > 0; count -= 1) onTick();
   }, TICK_MS);
   return () => clearInterval(timer);
 }

@@ -16,7 +16,7 @@ import {
   KIND,
   type Link,
   type LinkHandlers,
-  type Self,
+  type SelfDescription,
   systemTiming,
   type Timing,
   WireError,
@@ -26,7 +26,7 @@ import type { ForwardClient, ForwardReply } from "./types.ts";
 
 interface ForwardClientOptions {
   readonly identity: Identity;
-  readonly self: Self;
+  readonly self: SelfDescription;
   readonly timing?: Timing;
 }
 
@@ -39,12 +39,12 @@ interface Exchange {
   settle(reply: ForwardReply): void;
 }
 
-interface Pooled {
+interface PooledLink {
   readonly exchanges: Set<Exchange>;
   readonly byId: Map<number, Exchange>;
   link: Link | undefined;
   nextId: number;
-  stopIdling: () => void;
+  cancelIdleTimer: () => void;
 }
 
 /** Idle time after which a link is closed, in milliseconds. A new link costs a few milliseconds. */
@@ -52,18 +52,18 @@ const IDLE_MS = 60_000;
 const MAX_ID = 0xffff_ffff;
 
 export function createForwardClient({ identity, self, timing = systemTiming }: ForwardClientOptions): ForwardClient {
-  const pool = new Map<string, Pooled>();
+  const pool = new Map<string, PooledLink>();
   const stop = new AbortController();
 
-  function pooled(address: string): Pooled {
+  function pooledLink(address: string): PooledLink {
     const known = pool.get(address);
     if (known !== undefined) return known;
-    const made: Pooled = {
+    const made: PooledLink = {
       exchanges: new Set(),
       byId: new Map(),
       link: undefined,
       nextId: 1,
-      stopIdling: () => undefined,
+      cancelIdleTimer: () => undefined,
     };
     pool.set(address, made);
     dial({
@@ -85,13 +85,13 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
     return made;
   }
 
-  function forget(address: string, given: Pooled): void {
-    given.stopIdling();
+  function forget(address: string, given: PooledLink): void {
+    given.cancelIdleTimer();
     given.link = undefined;
     if (pool.get(address) === given) pool.delete(address);
   }
 
-  function handlersOf(address: string, of: Pooled): LinkHandlers {
+  function handlersOf(address: string, of: PooledLink): LinkHandlers {
     return {
       onFrame: (frame) => receive(of, frame),
       onEnd(error) {
@@ -102,10 +102,10 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
     };
   }
 
-  function idle(address: string, of: Pooled): void {
-    of.stopIdling();
+  function closeWhenIdle(address: string, of: PooledLink): void {
+    of.cancelIdleTimer();
     if (of.exchanges.size > 0 || of.link === undefined) return;
-    of.stopIdling = timing.after(IDLE_MS, () => {
+    of.cancelIdleTimer = timing.after(IDLE_MS, () => {
       const { link } = of;
       forget(address, of);
       link?.end();
@@ -118,7 +118,7 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
         const payload = encodePayload(header, body);
         signal?.throwIfAborted();
         if (stop.signal.aborted) return resolve(unreachable(stop.signal.reason));
-        const of = pooled(address);
+        const of = pooledLink(address);
         if (of.exchanges.size >= MAX_OUTSTANDING) return resolve({ kind: "busy" });
 
         let isFinished = false;
@@ -129,7 +129,7 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
           signal?.removeEventListener("abort", onAbort);
           of.exchanges.delete(exchange);
           of.byId.delete(exchange.id);
-          idle(address, of);
+          closeWhenIdle(address, of);
           return true;
         };
         const exchange: Exchange = {
@@ -155,7 +155,7 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
           if (finish()) reject(signal?.reason);
         };
         signal?.addEventListener("abort", onAbort, { once: true });
-        of.stopIdling();
+        of.cancelIdleTimer();
         of.exchanges.add(exchange);
         if (of.link !== undefined) start(of, of.link, exchange);
       });
@@ -167,7 +167,7 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
   };
 }
 
-function start(of: Pooled, link: Link, exchange: Exchange): void {
+function start(of: PooledLink, link: Link, exchange: Exchange): void {
   do {
     exchange.id = of.nextId;
     of.nextId = of.nextId === MAX_ID ? 1 : of.nextId + 1;
@@ -179,13 +179,13 @@ function start(of: Pooled, link: Link, exchange: Exchange): void {
 }
 
 /** Tells the peer, if it has the request, that the caller no longer waits for the answer. */
-function giveUp(of: Pooled, exchange: Exchange): void {
+function giveUp(of: PooledLink, exchange: Exchange): void {
   if (!exchange.isSent) return;
   const header = { code: "cancelled", message: "the caller no longer waits for the answer" };
   of.link?.send(encodeFrame({ kind: KIND.error, id: exchange.id, isLast: true }, ...encodePayload(header)));
 }
 
-function receive(of: Pooled, { kind, id, isLast, payload }: Frame): void {
+function receive(of: PooledLink, { kind, id, isLast, payload }: Frame): void {
   if (!isLast) throw new WireError("an answer of several frames");
   // An answer to a request that was given up is dropped.
   const exchange = of.byId.get(id);

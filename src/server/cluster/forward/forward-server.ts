@@ -22,7 +22,7 @@ const CLI_KINDS: ReadonlySet<RequestKind> = new Set<RequestKind>(["prune", "stat
 
 /** Opens the listener. Rejects if the address cannot be listened on; the system's error is the cause. */
 export async function startForward(options: ForwardOptions): Promise<ForwardServer> {
-  const { listen, identity, self, judge, onRequest, log, timing } = options;
+  const { listen, identity, self, refusalCodeFor, onRequest, log, timing } = options;
 
   const listener = await listenLinks({
     name: "forward",
@@ -32,7 +32,7 @@ export async function startForward(options: ForwardOptions): Promise<ForwardServ
     links: { forward: LINKS_PER_PEER },
     replaces: false,
     admitsCli: true,
-    judge: (hello, peer) => judge(hello, peer),
+    refusalCodeFor: (hello, peer) => refusalCodeFor(hello, peer),
     onLink: exchangesOf,
     log,
     ...(timing === undefined ? {} : { timing }),

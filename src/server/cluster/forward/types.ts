@@ -2,7 +2,7 @@
 
 import type { Log } from "../../../base/index.ts";
 import type { Identity, Peer } from "../identity/index.ts";
-import type { DialFailure, Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
+import type { DialFailure, Hello, ListenerStats, SelfDescription, Timing } from "../wire/index.ts";
 
 export type RequestKind = "propose" | "join" | "rejoin" | "prune" | "status";
 
@@ -24,8 +24,8 @@ export interface ForwardOptions {
   readonly listen: string;
   readonly identity: Identity;
   /** Facts about this node, which are read again at each hello, so that getters may return new values. */
-  readonly self: Self;
-  judge(hello: Hello, peer: Peer): string | undefined;
+  readonly self: SelfDescription;
+  refusalCodeFor(hello: Hello, peer: Peer): string | undefined;
   /**
    * Answers a request. `signal` aborts when the caller no longer waits. A rejection is logged and answered as `internal`, without
    * its text.

@@ -10,20 +10,23 @@ interface RenewalOptions {
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
-  /** Calls `look` every `ms` milliseconds until the returned function is called. */
-  readonly every?: (ms: number, look: () => void) => () => void;
+  /** Calls `check` every `ms` milliseconds until the returned function is called. */
+  readonly every?: (ms: number, check: () => void) => () => void;
 }
 
 /** Starts the renewal. Returns a function that ends it. */
-export function keepFresh(identity: Identity, { now, onFailure, every = interval }: RenewalOptions): () => void {
+export function startCertificateRenewal(
+  identity: Identity,
+  { now, onFailure, every = startInterval }: RenewalOptions,
+): () => void {
   return every(CHECK_EVERY_MS, () => {
     if (now() - identity.issuedAt < RENEW_AFTER_MS) return;
     identity.refresh().catch(onFailure);
   });
 }
 
-function interval(ms: number, look: () => void): () => void {
-  const timer = setInterval(look, ms);
+function startInterval(ms: number, check: () => void): () => void {
+  const timer = setInterval(check, ms);
   timer.unref();
   return () => clearInterval(timer);
 }

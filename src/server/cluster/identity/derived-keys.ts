@@ -24,7 +24,7 @@ export const MIN_SECRET_LENGTH = 16;
 
 const SALT = "gateway/cluster/v1";
 /** Cost of scrypt: N = 2^15 and r = 8 need 32 MiB. Node's default limit refuses exactly that, so it is raised. */
-const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+const SCRYPT_COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 /** PKCS#8 prefix of the 32 bytes of an Ed25519 seed (RFC 8410 section 7). */
 const PKCS8_ED25519 = Buffer.from("302e020100300506032b657004220420", "hex");
@@ -34,7 +34,7 @@ export async function deriveKeys(secret: string): Promise<ClusterKeys> {
   if (secret.length < MIN_SECRET_LENGTH) {
     throw new RangeError(`the cluster secret has fewer than ${MIN_SECRET_LENGTH} characters`);
   }
-  const root = await stretch(secret);
+  const root = await runScrypt(secret);
   const expand = (label: string, length: number): Buffer => Buffer.from(hkdfSync("sha256", root, "", label, length));
   const kekName = createHash("sha256").update(expand("kek-id/v1", 32)).digest("hex").slice(0, 8);
   return {
@@ -49,8 +49,8 @@ export async function deriveKeys(secret: string): Promise<ClusterKeys> {
   };
 }
 
-function stretch(secret: string): Promise<Buffer> {
+function runScrypt(secret: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    scrypt(secret, SALT, 32, COST, (error, root) => (error === null ? resolve(root) : reject(error)));
+    scrypt(secret, SALT, 32, SCRYPT_COST, (error, root) => (error === null ? resolve(root) : reject(error)));
   });
 }

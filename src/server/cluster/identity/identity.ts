@@ -33,7 +33,7 @@ export interface IdentityOptions {
 }
 
 /** Certificate and server name to present when dialing. */
-export interface Face {
+export interface DialCredential {
   readonly clusterId: string;
   readonly options: ConnectionOptions;
 }
@@ -53,7 +53,7 @@ export interface Identity {
   /** Creation time of the current certificates, in milliseconds since the epoch. */
   readonly issuedAt: number;
   /** Faces in the order in which they are tried. */
-  faces(): readonly Face[];
+  dialCredentials(): readonly DialCredential[];
   serverOptions(): TlsOptions;
   /** Returns the peer that the certificate names. Call it after the handshake. */
   checkPeer(socket: TLSSocket): Peer | PeerRefusal;
@@ -93,28 +93,31 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
     const second = previous === undefined ? first : await issue(previous, at);
     return { at, first, second };
   };
-  let held = await issueAll();
+  let current = await issueAll();
 
   return {
     subject,
     clusterIds: authorities.map(({ clusterId }) => clusterId),
     caCertificate: present.pem,
     get issuedAt() {
-      return held.at;
+      return current.at;
     },
-    faces: () => [faceOf(held.first, PEER_NAME), faceOf(held.second, PREVIOUS_PEER_NAME)],
+    dialCredentials: () => [
+      dialCredentialOf(current.first, PEER_NAME),
+      dialCredentialOf(current.second, PREVIOUS_PEER_NAME),
+    ],
     serverOptions: () => ({
       ...PROTOCOL,
       ca: trusted,
-      cert: held.first.leaf.certificatePem,
-      key: held.first.leaf.keyPem,
+      cert: current.first.leaf.certificatePem,
+      key: current.first.leaf.keyPem,
       requestCert: true,
       rejectUnauthorized: true,
-      SNICallback: (name, done) => done(null, (name === PREVIOUS_PEER_NAME ? held.second : held.first).context),
+      SNICallback: (name, done) => done(null, (name === PREVIOUS_PEER_NAME ? current.second : current.first).context),
     }),
     checkPeer: (socket) => checkPeer(socket, authorities),
     async refresh() {
-      held = await issueAll();
+      current = await issueAll();
       for (const listener of listeners) listener();
     },
     onRefresh(listener) {
@@ -126,7 +129,7 @@ export async function createIdentity(options: IdentityOptions): Promise<Identity
 
 const PROTOCOL = { minVersion: "TLSv1.3", secureOptions: constants.SSL_OP_NO_TICKET } as const;
 
-function faceOf({ clusterId, context }: Credential, servername: string): Face {
+function dialCredentialOf({ clusterId, context }: Credential, servername: string): DialCredential {
   return {
     clusterId,
     options: {
@@ -148,7 +151,7 @@ function checkPeer(socket: TLSSocket, authorities: readonly Authority[]): Peer |
   if (certificate.ca) return refuse("the certificate is an authority's");
   const issuer = authorities.find(({ certificate: authority }) => isIssuedBy(certificate, authority));
   if (issuer === undefined) return refuse("the certificate was issued by another authority");
-  const peer = namedBy(certificate);
+  const peer = peerNamedBy(certificate);
   if (peer === undefined) return refuse("the certificate names no peer");
   return peer.clusterId === issuer.clusterId ? peer : refuse("the certificate names another cluster");
 }
@@ -161,7 +164,7 @@ function isIssuedBy(certificate: X509Certificate, authority: X509Certificate): b
  * Returns the peer that a certificate names. Node.js writes names that contain a comma or a quote as JSON text, so a split cannot
  * be deceived; such a name is never valid here.
  */
-function namedBy({ subjectAltName }: X509Certificate): Peer | undefined {
+function peerNamedBy({ subjectAltName }: X509Certificate): Peer | undefined {
   const uris = (subjectAltName ?? "").split(", ").filter((name) => name.startsWith("URI:"));
   const [uri] = uris;
   return uri === undefined || uris.length !== 1 ? undefined : parseUri(uri.slice("URI:".length));

@@ -151,7 +151,7 @@ export function createRejoinCheck(ports: RejoinPorts): () => void {
   const askAll = async (): Promise<void> => {
     for (const address of ports.addresses) {
       if (ports.isSettled()) return;
-      const answer = await requestJoin(address, "rejoin", ASK_LIMIT_MS, ports);
+      const answer = await requestJoin(address, "rejoin", ASK_TIMEOUT_MS, ports);
       if (answer.kind === "admitted") {
         ports.log.info("re-admitted to the cluster", { through: address });
         ports.onAdmitted(answer.members);
@@ -174,4 +174,4 @@ export function createRejoinCheck(ports: RejoinPorts): () => void {
   };
 }
 
-const ASK_LIMIT_MS = 10_000;
+const ASK_TIMEOUT_MS = 10_000;

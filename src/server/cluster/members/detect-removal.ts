@@ -53,7 +53,7 @@ export function createRemovalDetector(ports: RemovalPorts): RemovalDetector {
   const recordRemoval = (index: number): void => {
     log.error(
       "this node was removed from its cluster: it is not ready, and after 10 s its data plane refuses requests, since it does " +
-        `not learn about revoked keys. ${canRejoin && !isReported ? REJOINS : STOP}`,
+        `not learn about revoked keys. ${canRejoin && !isReported ? REJOIN_HINT : STOP_HINT}`,
       { index },
     );
     store(index);
@@ -72,7 +72,7 @@ export function createRemovalDetector(ports: RemovalPorts): RemovalDetector {
       writing = storage.setRemovedAt(undefined).catch(ports.onFault);
     } else {
       log.error(
-        `this node was removed from its cluster before it started and does not serve. ${canRejoin ? REJOINS : STOP}`,
+        `this node was removed from its cluster before it started and does not serve. ${canRejoin ? REJOIN_HINT : STOP_HINT}`,
         { index: removedAt },
       );
     }
@@ -93,12 +93,12 @@ export function createRemovalDetector(ports: RemovalPorts): RemovalDetector {
   };
 }
 
-const STOP = "Stop it. To bring it back, start it with `cluster.join`, on its data directory or an empty one";
-const REJOINS = "It asks the addresses in `cluster.join` for re-admission";
+const STOP_HINT = "Stop it. To bring it back, start it with `cluster.join`, on its data directory or an empty one";
+const REJOIN_HINT = "It asks the addresses in `cluster.join` for re-admission";
 
 /** Interval between two rounds of questions. */
 const ASK_TICKS = 2 * ELECTION_TICKS;
-const ASK_MS = 6_000;
+const ASK_TIMEOUT_MS = 6_000;
 /** Maximum number of members asked in a round. They answer after a read that a leader confirms. */
 const MAX_ASKED = 16;
 
@@ -120,7 +120,7 @@ export function createRemovalCheck(ports: RemovalCheckPorts): () => void {
 
   const askOne = async (address: string): Promise<number | undefined> => {
     const header = { member: { id: ports.nodeId, storage: ports.storageId } };
-    const reply = await ports.ask(address, { kind: "status", header, body: NO_BODY }, ASK_MS);
+    const reply = await ports.ask(address, { kind: "status", header, body: NO_BODY }, ASK_TIMEOUT_MS);
     // A build that does not know the question answers without `membership`.
     const answer = reply.kind === "reply" ? reply.header["membership"] : undefined;
     const { is_member, index } = (answer ?? {}) as { readonly is_member?: unknown; readonly index?: unknown };

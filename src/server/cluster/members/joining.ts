@@ -44,7 +44,7 @@ export const JOIN_LIMIT_MS = 60_000;
 const PAUSE_MS = 500;
 
 /** Timeout of one request, in milliseconds. A leader may first have to commit a removal and an addition. */
-const ASK_LIMIT_MS = 10_000;
+const ASK_TIMEOUT_MS = 10_000;
 
 export async function join(
   addresses: readonly string[],
@@ -59,7 +59,7 @@ export async function join(
     for (const address of addresses) {
       const remainingMs = startedAt + JOIN_LIMIT_MS - ports.now();
       if (remainingMs <= 0) throw new JoinError(answers);
-      const answer = await ports.ask(address, Math.min(remainingMs, ASK_LIMIT_MS));
+      const answer = await ports.ask(address, Math.min(remainingMs, ASK_TIMEOUT_MS));
       ports.onAnswer(address, answer);
       if (answer.kind === "admitted") return answer;
       answers.set(address, answer.why);

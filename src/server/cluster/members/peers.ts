@@ -50,7 +50,7 @@ export interface ReplicaPeers extends Peers {
   /** Returns the safe index of a member, as reported by itself or to this leader; `undefined` if none is known. */
   safeIndexOf(nodeId: string): number | undefined;
   /** Notes the safe index of each member if this node leads. Call it once a second. */
-  noteSafeIndexes(): void;
+  recordSafeIndexes(): void;
   /** Forgets everything about nodes that are no longer members. */
   keepOnly(nodeIds: readonly string[]): void;
 }
@@ -67,12 +67,12 @@ export function createPeers({ path, log, store, directory, status, monotonic, on
         { by_ms: byMs },
       ),
   });
-  const logged = new Map<string, string>();
+  const loggedRollbacks = new Map<string, string>();
 
   const logRollback = (id: string, { lastIndex, hadIndex }: Rollback): void => {
     const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
-    if (logged.get(id) === words) return;
-    logged.set(id, words);
+    if (loggedRollbacks.get(id) === words) return;
+    loggedRollbacks.set(id, words);
     log.error(
       `a member lost entries that it had acknowledged (${words}): its data directory was restored from an old copy, or ` +
         "its disk lost writes. It is refused: move the directory away there, and let the node join with an empty one",
@@ -88,7 +88,7 @@ export function createPeers({ path, log, store, directory, status, monotonic, on
       const counts = role === "leader" && match !== undefined && directory.mayBelongTo(peer.nodeId, peer.storageId);
       const found = rollbackDetector.check(peer, counts ? { term, index: match } : undefined);
       if (found === undefined) {
-        logged.delete(peer.nodeId);
+        loggedRollbacks.delete(peer.nodeId);
         return undefined;
       }
       logRollback(peer.nodeId, found);
@@ -112,7 +112,8 @@ export function createPeers({ path, log, store, directory, status, monotonic, on
     position: () => ({ lastIndex: store.lastIndex(), term: status().term }),
     safeIndex: () => Math.min(store.lastIndex(), status().commit),
     onSafeIndex({ nodeId, storageId }, index) {
-      if (storageId !== undefined && directory.ids().includes(nodeId)) rollbackDetector.note(nodeId, storageId, index);
+      if (storageId !== undefined && directory.ids().includes(nodeId))
+        rollbackDetector.recordSafeIndex(nodeId, storageId, index);
     },
     onClock(peerId, reading) {
       if (directory.ids().includes(peerId)) clocks.addReading(peerId, reading);
@@ -120,13 +121,13 @@ export function createPeers({ path, log, store, directory, status, monotonic, on
     clocks,
     rolledBack: rollbackDetector.rolledBack,
     safeIndexOf: (id) => rollbackDetector.safeIndexOf(id, directory.storageOf(id)),
-    noteSafeIndexes() {
+    recordSafeIndexes() {
       const { role, id: self, commit, progress } = status();
       if (role !== "leader") return;
       for (const [id, { match }] of progress) {
         const storageId = directory.storageOf(String(id));
         if (id !== self && storageId !== undefined)
-          rollbackDetector.note(String(id), storageId, Math.min(match, commit));
+          rollbackDetector.recordSafeIndex(String(id), storageId, Math.min(match, commit));
       }
     },
     keepOnly(nodeIds) {

@@ -31,7 +31,7 @@ interface Acknowledged {
 
 interface RollbackDetector {
   /** Notes a member's safe index, which covers committed entries. */
-  note(nodeId: string, storageId: string, safeIndex: number): void;
+  recordSafeIndex(nodeId: string, storageId: string, safeIndex: number): void;
   /** Returns what the member has lost; `undefined` if nothing shows a loss. `acknowledged`: set if this node leads. */
   check(peer: PeerLogEnd, acknowledged: Acknowledged | undefined): Rollback | undefined;
   safeIndexOf(nodeId: string, storageId: string | undefined): number | undefined;
@@ -50,7 +50,7 @@ interface KnownDirectory {
 export function createRollbackDetector(known: Map<string, KnownDirectory> = new Map()): RollbackDetector {
   const rolledBack = new Map<string, Rollback>();
   return {
-    note(nodeId, storageId, safeIndex) {
+    recordSafeIndex(nodeId, storageId, safeIndex) {
       const before = known.get(nodeId);
       if (before?.storageId === storageId && before.safeIndex >= safeIndex) return;
       known.set(nodeId, { storageId, safeIndex });

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { openExisting } from "../storage/index.ts";
-import { copyDirectory } from "./copy.ts";
+import { copyDirectory } from "./copy-directory.ts";
 import { factsOf, readState, type StorageFacts } from "./storage-facts.ts";
 
 /**
@@ -13,7 +13,7 @@ export async function inspectStorage(dir: string): Promise<StorageFacts> {
   const path = resolve(dir);
   const copy = await copyDirectory(path);
   try {
-    const storage = await openExisting({ path: copy.path, shown: path, nodeId: undefined, warnings: [] });
+    const storage = await openExisting({ path: copy.path, displayPath: path, nodeId: undefined, warnings: [] });
     try {
       await readState(path, storage);
       return factsOf(path, storage);

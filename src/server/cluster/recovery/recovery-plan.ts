@@ -10,9 +10,9 @@ export type RecoveryPlan =
   | { readonly kind: "nothing"; readonly members: readonly string[] }
   | { readonly kind: "refused"; readonly why: string };
 
-type Known = Pick<StorageFacts, "path" | "nodeId" | "lastConfiguration" | "isBlank">;
+type PlanFacts = Pick<StorageFacts, "path" | "nodeId" | "lastConfiguration" | "isBlank">;
 
-export function planRecovery(facts: Known, keep: readonly string[]): RecoveryPlan {
+export function planRecovery(facts: PlanFacts, keep: readonly string[]): RecoveryPlan {
   const { path, nodeId, lastConfiguration: before } = facts;
   if (facts.isBlank) return refused(`the data directory ${path} has never been part of a cluster`);
   const members = idsOf(before);
@@ -26,14 +26,14 @@ export function planRecovery(facts: Known, keep: readonly string[]): RecoveryPla
   const isJoint = before.votersOutgoing.length > 0;
   const isLearner = before.learners.includes(nodeId);
   if (dropped.length === 0 && !isJoint && !isLearner) return { kind: "nothing", members };
-  return { kind: "change", configuration: reduced(before, nodeId, keep), dropped };
+  return { kind: "change", configuration: reduceConfiguration(before, nodeId, keep), dropped };
 }
 
 /**
  * Returns the smaller configuration. Voters stay voters and learners stay learners, except that this node votes, since it is the
  * only one known to have the state.
  */
-function reduced(before: Configuration, nodeId: string, keep: readonly string[]): Configuration {
+function reduceConfiguration(before: Configuration, nodeId: string, keep: readonly string[]): Configuration {
   const isLearner = (id: string) => id !== nodeId && (before.learners.includes(id) || before.learnersNext.includes(id));
   const kept = [...new Set(keep)].sort();
   return {

@@ -3,7 +3,7 @@
 import type { Member } from "../../core/state/index.ts";
 import { type Network, NO_BODY } from "../network.ts";
 
-const PROBE_MS = 2_000;
+const PROBE_TIMEOUT_MS = 2_000;
 
 /** Returns what the member has measured, or `undefined` if it gave no answer. `question`: JSON. */
 export async function askMember(
@@ -22,6 +22,6 @@ export async function askMember(
 export async function probeMember({ request }: Pick<Network, "request">, member: Member | undefined): Promise<boolean> {
   const address = member?.forward_addr ?? "";
   if (member === undefined || address === "") return false;
-  const reply = await request(address, { kind: "status", header: {}, body: NO_BODY }, PROBE_MS);
+  const reply = await request(address, { kind: "status", header: {}, body: NO_BODY }, PROBE_TIMEOUT_MS);
   return reply.kind === "reply" && reply.header["node"] === member.id;
 }

@@ -51,7 +51,7 @@ export interface Requests {
 const MAX_HOPS = 4;
 
 /** Result of a request to a node that no longer leads. */
-const ELSEWHERE = Symbol("elsewhere");
+const NOT_LEADER = Symbol("elsewhere");
 
 export function createRequests(ports: RequestPorts): Requests {
   const { membership } = ports;
@@ -65,7 +65,7 @@ export function createRequests(ports: RequestPorts): Requests {
   };
 
   /** Carries out a request on the leader. */
-  const lead = async (kind: LeaderKind, header: Header, deadline: Deadline): Promise<Header> => {
+  const performAsLeader = async (kind: LeaderKind, header: Header, deadline: Deadline): Promise<Header> => {
     switch (kind) {
       case "prune":
         await membership.prune(textsOf(header["keep"]), deadline);
@@ -121,13 +121,13 @@ export function createRequests(ports: RequestPorts): Requests {
     kind: LeaderKind,
     header: Header,
     deadline: Deadline,
-  ): Promise<Header | typeof ELSEWHERE | undefined> => {
+  ): Promise<Header | typeof NOT_LEADER | undefined> => {
     const { role, lead: leader } = ports.status();
     if (role === "leader") {
       try {
-        return await lead(kind, header, deadline);
+        return await performAsLeader(kind, header, deadline);
       } catch (error) {
-        if (isElsewhere(error)) return ELSEWHERE;
+        if (isNotLeaderError(error)) return NOT_LEADER;
         throw error;
       }
     }
@@ -149,7 +149,7 @@ export function createRequests(ports: RequestPorts): Requests {
     }
     const failure = failureOf(reply.header);
     if (failure === undefined) return reply.header;
-    if (isElsewhere(failure)) return ELSEWHERE;
+    if (isNotLeaderError(failure)) return NOT_LEADER;
     throw failure;
   };
 
@@ -158,7 +158,7 @@ export function createRequests(ports: RequestPorts): Requests {
     const search = createLeaderWait(ports.now);
     for (;;) {
       const done = await tryLeader(kind, header, deadline);
-      if (done === ELSEWHERE) search.restart();
+      if (done === NOT_LEADER) search.restart();
       else if (done !== undefined) return done;
       if (deadline() <= 0 || search.remainingMs() <= 0) {
         throw new ClusterError("no_leader", "no leader accepted the request in time: try again", {
@@ -194,7 +194,7 @@ export function createRequests(ports: RequestPorts): Requests {
       case "prune":
       case "remove":
       case "transfer":
-        return await askLeader(kind, header, Math.min(timeoutMs, numberOf(header["timeout_ms"], timeoutMs)));
+        return await askLeader(kind, header, Math.min(timeoutMs, positiveNumber(header["timeout_ms"], timeoutMs)));
       case "status": {
         const { term, role, lead: leader, configuration } = ports.status();
         const asked = readMemberQuestion(header["member"]);
@@ -264,7 +264,7 @@ function failureOf({ code, message, details }: Header): ClusterError | undefined
 }
 
 /** Returns whether the request was not carried out and another leader should be asked. */
-function isElsewhere(error: unknown): boolean {
+function isNotLeaderError(error: unknown): boolean {
   return error instanceof ClusterError && error.code === "no_leader" && error.details?.["outcome"] === "not-leader";
 }
 
@@ -304,6 +304,6 @@ function textsOf(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
-function numberOf(value: unknown, otherwise: number): number {
+function positiveNumber(value: unknown, otherwise: number): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : otherwise;
 }

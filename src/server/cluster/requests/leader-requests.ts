@@ -31,7 +31,7 @@ export function createLeaderRequests(ports: SubmitPorts, { askLeader }: Requests
   };
 }
 
-const HAND_OVER_MS = 3_000;
+const HAND_OVER_TIMEOUT_MS = 3_000;
 
 /** Hands leadership over if this node leads and another can take it. Never rejects. */
 export async function handOverLeadership(
@@ -42,7 +42,7 @@ export async function handOverLeadership(
 ): Promise<void> {
   if (role !== "leader" || !configuration.voters.some((id) => id !== self && isHeard(String(id)))) return;
   try {
-    await askLeader("transfer", {}, HAND_OVER_MS);
+    await askLeader("transfer", {}, HAND_OVER_TIMEOUT_MS);
   } catch (error) {
     log.warn("leadership was not handed over", { error });
   }

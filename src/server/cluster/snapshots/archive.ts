@@ -54,7 +54,7 @@ export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256
   for (const stream of [tar, gzip]) stream.on("error", () => undefined);
   tar.pipe(gzip);
   // A failure anywhere ends `gzip` with the error, which reaches the reader.
-  const filled = fill(tar, meta, statePath, sha256, stop.signal).catch((error: Error) => {
+  const filled = writeMembers(tar, meta, statePath, sha256, stop.signal).catch((error: Error) => {
     gzip.destroy(error);
     tar.destroy();
   });
@@ -66,7 +66,7 @@ export async function* writeArchive(meta: ArchiveMeta, statePath: string, sha256
   }
 }
 
-async function fill(
+async function writeMembers(
   tar: ReturnType<typeof pack>,
   meta: ArchiveMeta,
   path: string,
@@ -246,7 +246,7 @@ async function readState(
   const decoder = createStateDecoder();
   const file = await open(path, "w", 0o600);
   try {
-    const partial = isLeftOut && partialState(file);
+    const partial = isLeftOut && createPartialStateWriter(file);
     for await (const chunk of entry) {
       hash.update(chunk);
       const found = decoder.push(chunk);
@@ -266,25 +266,25 @@ async function readState(
 }
 
 /** Writes a subset of the rows of a state as a separate state. */
-function partialState(file: FileHandle): {
+function createPartialStateWriter(file: FileHandle): {
   write(rows: readonly (readonly [key: string, value: string])[]): Promise<void>;
   end(): Promise<WrittenState>;
 } {
   const hash = createHash("sha256");
   const encoder = createStateEncoder();
   let size = 0;
-  const put = async (bytes: Uint8Array): Promise<void> => {
+  const writeBytes = async (bytes: Uint8Array): Promise<void> => {
     hash.update(bytes);
     size += bytes.length;
     await file.write(bytes);
   };
   return {
     async write(rows) {
-      if (size === 0) await put(encoder.header());
-      if (rows.length > 0) await put(Buffer.concat(rows.map(([key, value]) => encoder.row(key, value))));
+      if (size === 0) await writeBytes(encoder.header());
+      if (rows.length > 0) await writeBytes(Buffer.concat(rows.map(([key, value]) => encoder.row(key, value))));
     },
     async end() {
-      await put(encoder.end());
+      await writeBytes(encoder.end());
       return { sha256: hash.digest("hex"), size, ...encoder.summary };
     },
   };

@@ -12,7 +12,7 @@ import type { Cluster } from "../types.ts";
 import { readArchive } from "./archive.ts";
 import { writeParts } from "./put-blob.ts";
 
-const OTHER_SECRET =
+const OTHER_SECRET_MESSAGE =
   "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file. " +
   "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which leaves out the sealed secrets " +
   "and lists their names";
@@ -45,7 +45,7 @@ export function createRestore({ dataDir, write, canOpenRing }: RestorePorts): Cl
         );
       }
       if (!withoutSecrets && canOpenRing !== undefined && sealed.isLocked(canOpenRing)) {
-        throw new ClusterError("refused", OTHER_SECRET);
+        throw new ClusterError("refused", OTHER_SECRET_MESSAGE);
       }
       const { sha256, size, rows, digest } = state;
       const parts = await writeParts(path, sha256, write, options);

@@ -44,7 +44,7 @@ export function createSnapshotSchedule(ports: SnapshotPorts): SnapshotSchedule {
   const produce = async (dropsWholeLog: boolean): Promise<SnapshotRecord> => {
     await writer.flush();
     let writing: Promise<SnapshotRecord> | undefined;
-    await writer.between(async (store) => {
+    await writer.runExclusive(async (store) => {
       const { applied, configuration } = writer.position();
       const last = storage.log.snapshotRecord;
       if (last !== undefined && last.size > 0 && last.index === applied.index) {

@@ -7,11 +7,11 @@
 import type { HardState } from "../../core/raft/index.ts";
 import { damaged, forgot } from "../storage-error.ts";
 import { type GuardIdentity, type GuardReading, type GuardSlot, guardDigest } from "./guard-file.ts";
-import { equal } from "./load-log.ts";
+import { areBytesEqual } from "./load-log.ts";
 import type { Tail } from "./log-records.ts";
 import { voteText } from "./log-records.ts";
 
-interface Guarded {
+interface GuardedLog {
   /** Name of the data directory in messages. */
   readonly path: string;
   readonly identity: GuardIdentity & { readonly recoveryEpoch: number };
@@ -20,7 +20,7 @@ interface Guarded {
 }
 
 /** Returns the serial of the valid slot, or 0 if the file has to be created. Throws a `StorageError`. */
-export function checkGuard(reading: GuardReading, guarded: Guarded): number {
+export function checkGuard(reading: GuardReading, guarded: GuardedLog): number {
   const { path, identity, tail } = guarded;
   if (reading.kind !== "read") {
     // The guard is created before the first batch, so only a directory without batches may lack it.
@@ -31,12 +31,12 @@ export function checkGuard(reading: GuardReading, guarded: Guarded): number {
   if (slot.storageId !== identity.storageId || slot.node !== guardDigest(identity.nodeId)) {
     throw damaged(path, "its file raft-guard belongs to another directory");
   }
-  const lost = forgotten(slot, guarded);
+  const lost = lostFact(slot, guarded);
   if (lost !== undefined) throw forgot(path, lost);
   return slot.serial;
 }
 
-function forgotten(slot: GuardSlot, { identity, tail, hardState }: Guarded): string | undefined {
+function lostFact(slot: GuardSlot, { identity, tail, hardState }: GuardedLog): string | undefined {
   const { term, vote } = hardState;
   const { last } = tail;
   if (identity.recoveryEpoch < slot.epoch) return "a recovery of the membership is missing";
@@ -50,7 +50,8 @@ function forgotten(slot: GuardSlot, { identity, tail, hardState }: Guarded): str
     return `it ends with entry ${last.index}, and entry ${slot.lastIndex} of term ${slot.lastTerm} had been stored`;
   }
   if (tail.sequence < slot.sequence) return "its last writes are missing";
-  const isSame = last.index === slot.lastIndex && last.term === slot.lastTerm && equal(last.chain, slot.lastChain);
+  const isSame =
+    last.index === slot.lastIndex && last.term === slot.lastTerm && areBytesEqual(last.chain, slot.lastChain);
   return isSame && term === slot.term && voteDigest === slot.vote
     ? undefined
     : "it ends with other entries than were stored";

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { ClassicLevel } from "classic-level";
 import { createSemaphore } from "../../../base/index.ts";
 import { codeOf, damaged, StorageError, textOf, unwritable, writeFailed } from "../storage-error.ts";
-import { faultOfTables } from "./table-files.ts";
+import { findTableFault } from "./table-files.ts";
 
 export type Level = ClassicLevel<Uint8Array, Uint8Array>;
 
@@ -45,7 +45,7 @@ export interface Database {
 const MAX_LOG_BYTES = 1024 * 1024;
 
 /** Messages by which LevelDB reports data that it skipped as unreadable (db_impl.cc, log_reader.cc). */
-const LOSS = /dropping \d|ignoring error|corruption/i;
+const LOSS_PATTERN = /dropping \d|ignoring error|corruption/i;
 
 interface OpenDatabase {
   /** Name of the data directory in messages. */
@@ -72,15 +72,15 @@ export async function openDatabase(options: OpenDatabase): Promise<Database> {
     throw openFailed(path, error);
   }
   try {
-    await refuseLoss(path, location);
+    await refuseLostRecords(path, location);
   } catch (error) {
     await level.close();
     throw error;
   }
-  return guarded(level, path);
+  return wrapDatabase(level, path);
 }
 
-function guarded(level: Level, path: string): Database {
+function wrapDatabase(level: Level, path: string): Database {
   let fault: StorageError | undefined;
   const tasks = createSemaphore({ permits: 1 });
   let closing: Promise<void> | undefined;
@@ -161,14 +161,14 @@ function openFailed(path: string, error: unknown): StorageError {
 }
 
 async function refuseDamagedTables(path: string, location: string): Promise<void> {
-  const fault = await faultOfTables(location).catch((error: unknown) => {
+  const fault = await findTableFault(location).catch((error: unknown) => {
     throw unwritable(path, error);
   });
   if (fault !== undefined) throw damaged(path, fault);
 }
 
 /** Throws if LevelDB reported lost records in LOG while it opened the database. */
-async function refuseLoss(path: string, location: string): Promise<void> {
+async function refuseLostRecords(path: string, location: string): Promise<void> {
   let file: FileHandle | undefined;
   try {
     file = await open(join(location, "LOG"), "r");
@@ -176,7 +176,7 @@ async function refuseLoss(path: string, location: string): Promise<void> {
     const line = buffer
       .toString("utf8", 0, bytesRead)
       .split("\n")
-      .find((each) => LOSS.test(each));
+      .find((each) => LOSS_PATTERN.test(each));
     if (line !== undefined) throw damaged(path, `the database lost records: ${line.slice(0, 200)}`);
   } catch (error) {
     // If LevelDB cannot open LOG, it opens the database without one.

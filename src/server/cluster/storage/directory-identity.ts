@@ -15,7 +15,7 @@ import { mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { damaged, StorageError, unwritable } from "../storage-error.ts";
 import { type Level, type Operation, openDatabase } from "./database.ts";
-import { exists, RAFT, syncDirectory, UNFINISHED } from "./directory.ts";
+import { exists, RAFT_DIRECTORY, syncDirectory, UNFINISHED_SUFFIX } from "./directory.ts";
 import type { StorageIdentity } from "./types.ts";
 
 export const FORMAT = 2;
@@ -25,7 +25,7 @@ export interface StoredIdentity extends StorageIdentity {
   readonly format: number;
 }
 
-export function text(key: string, value: string): Operation {
+export function putText(key: string, value: string): Operation {
   return { type: "put", key: Buffer.from(key), value: Buffer.from(value) };
 }
 
@@ -92,7 +92,7 @@ export function clusterChange(
         "cluster, give this node its own cluster.data_dir",
     );
   }
-  return [text("m/cluster", clusterId)];
+  return [putText("m/cluster", clusterId)];
 }
 
 interface NewDatabase {
@@ -105,18 +105,18 @@ interface NewDatabase {
  * fails if the name is a directory that is not empty. The second process then finds the first one's database locked.
  */
 export async function createDatabase({ path, nodeId }: NewDatabase): Promise<void> {
-  const location = join(path, RAFT);
+  const location = join(path, RAFT_DIRECTORY);
   let unfinished: string | undefined;
   try {
-    unfinished = await mkdtemp(`${location}${UNFINISHED}`);
+    unfinished = await mkdtemp(`${location}${UNFINISHED_SUFFIX}`);
     const database = await openDatabase({ path, location: unfinished, create: true });
     try {
       await database.write(
         [
-          text("m/format", String(FORMAT)),
-          text("m/node", nodeId),
-          text("m/storage", newStorageId()),
-          text("m/epoch", "0"),
+          putText("m/format", String(FORMAT)),
+          putText("m/node", nodeId),
+          putText("m/storage", newStorageId()),
+          putText("m/epoch", "0"),
         ],
         true,
       );

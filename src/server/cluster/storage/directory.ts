@@ -9,11 +9,11 @@ import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, unwritable } from "../storage-error.ts";
 
-export const RAFT = "raft";
-export const GUARD = "raft-guard";
+export const RAFT_DIRECTORY = "raft";
+export const GUARD_FILE = "raft-guard";
 
 /** Suffix of unfinished files, followed by six random characters for each attempt. */
-export const UNFINISHED = ".new-";
+export const UNFINISHED_SUFFIX = ".new-";
 
 export function stateName(generation: number): string {
   return `state-${generation}`;
@@ -63,7 +63,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-interface Kept {
+interface KeptFiles {
   readonly generation: number;
   /** File name of the newest snapshot, if it has a file. */
   readonly snapshot: string | undefined;
@@ -73,11 +73,11 @@ interface Kept {
  * Removes leftovers of interrupted processes: databases being created, generations that were not adopted, files being written or
  * received, unrecorded snapshots. Call it with the lock held.
  */
-export async function removeLeftovers(path: string, { generation, snapshot }: Kept): Promise<void> {
+export async function removeLeftovers(path: string, { generation, snapshot }: KeptFiles): Promise<void> {
   try {
     for (const name of await readdir(path)) {
       const isLeftover =
-        name.startsWith(`${RAFT}${UNFINISHED}`) ||
+        name.startsWith(`${RAFT_DIRECTORY}${UNFINISHED_SUFFIX}`) ||
         (/^state-\d+$/.test(name) && name !== stateName(generation)) ||
         (/^snap-\d+-\d+\./.test(name) && name !== snapshot);
       if (isLeftover) await rm(join(path, name), { recursive: true, force: true });
@@ -128,7 +128,7 @@ export async function removeOldStates(path: string, generation: number): Promise
 /** Returns whether there are files that only a directory with a log database has. */
 export async function hasRemains(path: string): Promise<boolean> {
   try {
-    return (await readdir(path)).some((name) => name === GUARD || /^state-\d+$|^snap-\d+-\d+\.bin$/.test(name));
+    return (await readdir(path)).some((name) => name === GUARD_FILE || /^state-\d+$|^snap-\d+-\d+\.bin$/.test(name));
   } catch (cause) {
     throw unwritable(path, cause);
   }

@@ -53,7 +53,7 @@ export async function loadLog(level: Level): Promise<LoadedLog> {
     SNAPSHOT_KEY,
     GENERATION_KEY,
   ]);
-  const tail = bounds === undefined ? blank() : decodeTail(bounds);
+  const tail = bounds === undefined ? blankTail() : decodeTail(bounds);
   const hardState = hard === undefined ? { term: 0, vote: undefined, commit: 0 } : decodeHardState(hard);
   const snapshot = snapshotBytes === undefined ? undefined : decodeSnapshotRecord(snapshotBytes);
   if (bounds === undefined && (hard !== undefined || snapshot !== undefined)) {
@@ -71,7 +71,7 @@ export async function loadLog(level: Level): Promise<LoadedLog> {
   return loaded;
 }
 
-function blank(): Tail {
+function blankTail(): Tail {
   return { sequence: 0, base: origin(0, 0), last: origin(0, 0) };
 }
 
@@ -89,11 +89,11 @@ async function scan(level: Level, { base, last }: Tail): Promise<LogIndex> {
       if (slice.length === 0) break;
       for (const [key, value] of slice) {
         const index = indexOfKey(key);
-        if (index !== at.index + 1) throw new BadRecord(gap(at.index + 1, index));
+        if (index !== at.index + 1) throw new BadRecord(gapMessage(at.index + 1, index));
         const { entry, chain } = decodeEntry(value, index);
         if (entry.term < at.term) throw new BadRecord(`entry ${index} is of an older term than the one before`);
         const expected = chainAfter(at.chain, entry);
-        if (!equal(chain, expected)) throw new BadRecord(`entry ${index} does not continue the one before`);
+        if (!areBytesEqual(chain, expected)) throw new BadRecord(`entry ${index} does not continue the one before`);
         log.append(entry, value.length);
         at = { index, term: entry.term, chain: expected };
       }
@@ -102,13 +102,13 @@ async function scan(level: Level, { base, last }: Tail): Promise<LogIndex> {
     await entries.close();
   }
   if (at.index !== last.index) throw new BadRecord(`the log ends with entry ${at.index} instead of ${last.index}`);
-  if (at.term !== last.term || !equal(at.chain, last.chain)) {
+  if (at.term !== last.term || !areBytesEqual(at.chain, last.chain)) {
     throw new BadRecord(`entry ${at.index} is not the one that was written last`);
   }
   return log;
 }
 
-function gap(expected: number, found: number): string {
+function gapMessage(expected: number, found: number): string {
   return found < expected
     ? `there is an entry ${found} before the beginning of the log at ${expected}`
     : `entries ${expected} to ${found - 1} are missing`;
@@ -129,6 +129,6 @@ function refuseContradictions({ tail, hardState, snapshot, index }: LoadedLog): 
   if (hardState.commit < snapshot.index) throw new BadRecord("the snapshot is beyond what is committed");
 }
 
-export function equal(a: Uint8Array, b: Uint8Array): boolean {
+export function areBytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) === 0;
 }

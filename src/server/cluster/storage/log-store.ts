@@ -100,7 +100,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
     refuseMisuse(facts, entries, hardState ?? facts.hardState);
     if (!sync) {
       if (entries.length > 0 || changesVote) throw new Error("entries, terms and votes are to be synced");
-      if (hardState !== undefined) await writer.note(hardState);
+      if (hardState !== undefined) await writer.writeCommitIndex(hardState);
       return;
     }
     const first = entries[0];
@@ -198,7 +198,7 @@ export function createLogStore(options: LogStoreOptions): OpenLogStore {
       }
       return found;
     },
-    snapshot: () => writer.facts.snapshot ?? { index: 0, term: 0, configuration: NOBODY },
+    snapshot: () => writer.facts.snapshot ?? { index: 0, term: 0, configuration: EMPTY_CONFIGURATION },
 
     append(write) {
       if (isAppending) throw new Error("an append is under way");
@@ -273,7 +273,13 @@ function joinedRecord(hasJoined: boolean): Operation {
   return { type: "put", key: Buffer.from("m/joined"), value: Buffer.from(hasJoined ? "1" : "0") };
 }
 
-const NOBODY: Configuration = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+const EMPTY_CONFIGURATION: Configuration = {
+  voters: [],
+  votersOutgoing: [],
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+};
 
 function refuseMisuse({ tail, hardState: before }: LogFacts, entries: readonly Entry[], hardState: HardState): void {
   if (hardState.term < before.term || hardState.commit < before.commit) {

@@ -49,7 +49,7 @@ interface LogWriter {
    */
   commit(change: LogChange, isEntriesAlone: boolean): Promise<void>;
   /** Stores only the commit index. It is not synced, and the guard does not contain it. */
-  note(hardState: HardState): Promise<void>;
+  writeCommitIndex(hardState: HardState): Promise<void>;
   /**
    * Drops entries from the front. The guard does not contain this, but it is synced: LevelDB's log files can become durable out
    * of order, and then the new bounds could exist without the deletions.
@@ -63,7 +63,7 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
   let facts = initial;
   /** Resolves once all writes of the guard file so far have ended. If it rejects, the database's handle has failed too. */
   let guarded: Promise<void> = Promise.resolve();
-  let later: NodeJS.Immediate | undefined;
+  let scheduledGuard: NodeJS.Immediate | undefined;
   let isGuarding = false;
   let isOutdated = false;
 
@@ -87,8 +87,8 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
 
   /** Writes the current facts once the previous write has ended. */
   function guardNow(): Promise<void> {
-    clearImmediate(later);
-    later = undefined;
+    clearImmediate(scheduledGuard);
+    scheduledGuard = undefined;
     guarded = guarded.then(writeFacts);
     guarded.catch(() => undefined);
     return guarded;
@@ -100,10 +100,10 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
    */
   function guardSoon(): void {
     if (isGuarding) isOutdated = true;
-    else later ??= setImmediate(guardMeanwhile);
+    else scheduledGuard ??= setImmediate(guardUntilCurrent);
   }
 
-  async function guardMeanwhile(): Promise<void> {
+  async function guardUntilCurrent(): Promise<void> {
     isGuarding = true;
     do {
       isOutdated = false;
@@ -135,7 +135,7 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
       if (isEntriesAlone) guardSoon();
       else await guardNow();
     },
-    async note(hardState) {
+    async writeCommitIndex(hardState) {
       await database.write([put(HARD_STATE_KEY, encodeHardState(hardState))], false);
       facts = { ...facts, hardState };
     },
@@ -146,7 +146,7 @@ export function createLogWriter(database: Database, guard: GuardFile, initial: L
       onWritten();
     },
     settle() {
-      const isBehind = isGuarding || later !== undefined;
+      const isBehind = isGuarding || scheduledGuard !== undefined;
       isOutdated = false;
       return isBehind ? guardNow() : guarded;
     },

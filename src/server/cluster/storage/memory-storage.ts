@@ -10,9 +10,15 @@ import { configurationOf } from "./stored-configuration.ts";
 import type { LogStore, SnapshotRecord, StateStore, Storage, StorageIdentity } from "./types.ts";
 
 /** Size of an entry beyond its data. */
-const ENTRY_BYTES = 64;
+const ENTRY_OVERHEAD_BYTES = 64;
 
-const NOBODY: Configuration = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };
+const EMPTY_CONFIGURATION: Configuration = {
+  voters: [],
+  votersOutgoing: [],
+  learners: [],
+  learnersNext: [],
+  autoLeave: false,
+};
 
 export function openMemoryStorage(nodeId: string, clusterId: string | undefined): Storage {
   const identity: StorageIdentity = {
@@ -45,9 +51,9 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
     warnings: [],
     log,
     state: () => state,
-    build: alone,
-    adopt: alone,
-    reopenState: alone,
+    build: rejectCall,
+    adopt: rejectCall,
+    reopenState: rejectCall,
     snapshotPath: () => "",
     removeOldSnapshots: async () => undefined,
     freeBytes: async () => Number.MAX_SAFE_INTEGER,
@@ -58,7 +64,7 @@ export function openMemoryStorage(nodeId: string, clusterId: string | undefined)
 }
 
 /** Rejects calls that concern other members or archives, which do not exist here. */
-async function alone(): Promise<never> {
+async function rejectCall(): Promise<never> {
   throw new Error("a node that keeps its state in memory takes none from elsewhere");
 }
 
@@ -111,7 +117,7 @@ function createMemoryLog(identity: StorageIdentity, applied: () => Applied & { r
       }
       return found;
     },
-    snapshot: () => record ?? { index: 0, term: 0, configuration: NOBODY },
+    snapshot: () => record ?? { index: 0, term: 0, configuration: EMPTY_CONFIGURATION },
     async bootstrap(configuration) {
       const { index, term } = applied();
       record = recordAt(applied(), configuration);
@@ -133,11 +139,11 @@ function createMemoryLog(identity: StorageIdentity, applied: () => Applied & { r
       if (newer.index >= (record?.index ?? 0)) record = newer;
       drop(compactTo);
     },
-    join: alone,
-    install: alone,
+    join: rejectCall,
+    install: rejectCall,
     close: async () => undefined,
   };
   return store;
 }
 
-const sizeOf = ({ data }: Entry): number => data.length + ENTRY_BYTES;
+const sizeOf = ({ data }: Entry): number => data.length + ENTRY_OVERHEAD_BYTES;

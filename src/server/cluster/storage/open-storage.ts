@@ -13,10 +13,10 @@ import { type Database, openDatabase } from "./database.ts";
 import {
   exists,
   freeBytes,
-  GUARD,
+  GUARD_FILE,
   hasRemains,
   prepareDirectory,
-  RAFT,
+  RAFT_DIRECTORY,
   removeLeftovers,
   removeOldSnapshotFiles,
   removeOldStates,
@@ -28,9 +28,9 @@ import {
   clusterChange,
   createDatabase,
   FORMAT,
+  putText,
   readIdentity,
   type StoredIdentity,
-  text,
 } from "./directory-identity.ts";
 import { type GuardFile, openGuard, readGuard } from "./guard-file.ts";
 import { GENERATION_KEY, type LoadedLog, loadLog } from "./load-log.ts";
@@ -66,7 +66,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const path = resolve(dir);
   const warnings = [...(await prepareDirectory(path))];
   const isOld = await hasRemains(path);
-  if (!(await exists(join(path, RAFT)))) {
+  if (!(await exists(join(path, RAFT_DIRECTORY)))) {
     if (isOld) throw damaged(path, "its log is missing");
     signal?.throwIfAborted();
     await createDatabase({ path, nodeId });
@@ -78,14 +78,14 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       `${mebibytes(free)} are free for the data directory ${path}, and writes need ${mebibytes(minFreeBytes)}`,
     );
   }
-  return openExisting({ ...options, path, shown: path, nodeId, warnings });
+  return openExisting({ ...options, path, displayPath: path, nodeId, warnings });
 }
 
 interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousClusterId" | "signal"> {
   /** Absolute path. */
   readonly path: string;
   /** Name in messages. */
-  readonly shown: string;
+  readonly displayPath: string;
   /** Expected node id; `undefined` accepts any, for inspection. */
   readonly nodeId: string | undefined;
   readonly warnings: readonly string[];
@@ -93,25 +93,25 @@ interface ExistingStorage extends Pick<StorageOptions, "clusterId" | "previousCl
 
 /** Same as `openStorage`, for a directory that has its log database, whose lock is taken first. */
 export async function openExisting(options: ExistingStorage): Promise<OpenedStorage> {
-  const { path, shown, signal } = options;
-  const database = await openDatabase({ path: shown, location: join(path, RAFT), create: false });
+  const { path, displayPath, signal } = options;
+  const database = await openDatabase({ path: displayPath, location: join(path, RAFT_DIRECTORY), create: false });
   const opened: { close(): Promise<void> }[] = [database];
   try {
     const { identity, loaded, serial } = await readDatabase(database, options);
     signal?.throwIfAborted();
-    const guard = await takeUpGuard(path, identity, loaded, serial);
+    const guard = await openOrCreateGuard(path, identity, loaded, serial);
     opened.push(guard);
     const { generation, snapshot } = loaded;
-    let state = await openState({ path, shown, generation });
+    let state = await openState({ path, displayPath, generation });
     opened.push(state);
     let reopened: Promise<OpenStateStore> = Promise.resolve(state);
     if (snapshot === undefined && loaded.tail.last.index === 0 && state.applied.index === 1) await state.clear();
-    refuseContradictions(shown, loaded, state);
-    await refuseMissingSnapshot(path, shown, loaded);
+    refuseContradictions(displayPath, loaded, state);
+    await refuseMissingSnapshot(path, displayPath, loaded);
     await removeLeftovers(path, { generation, snapshot: snapshot === undefined ? undefined : snapshotName(snapshot) });
     signal?.throwIfAborted();
     const log = createLogStore({
-      path: shown,
+      path: displayPath,
       identity,
       database,
       guard,
@@ -121,10 +121,10 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
       // A generation that is adopted is already durable, and its closed predecessor cannot be flushed.
       flushState: async () => (await reopened).flush(),
     });
-    return createStorage(options, log, await readRemoval(path, shown), {
+    return createStorage(options, log, await readRemoval(path, displayPath), {
       current: () => state,
       async reopen(next) {
-        const opening = state.close().then(() => openState({ path, shown, generation: next }));
+        const opening = state.close().then(() => openState({ path, displayPath, generation: next }));
         reopened = opening;
         state = await opening;
         return state;
@@ -132,7 +132,7 @@ export async function openExisting(options: ExistingStorage): Promise<OpenedStor
     });
   } catch (error) {
     await Promise.allSettled(opened.reverse().map((each) => each.close()));
-    throw error instanceof StorageError || signal?.aborted ? error : unwritable(shown, error);
+    throw error instanceof StorageError || signal?.aborted ? error : unwritable(displayPath, error);
   }
 }
 
@@ -148,14 +148,14 @@ interface ReadDatabase {
 /** Reads and checks the log database and the guard file. Writes nothing before all checks have passed. */
 async function readDatabase(
   database: Database,
-  { path, shown, nodeId, clusterId, previousClusterId }: ExistingStorage,
+  { path, displayPath, nodeId, clusterId, previousClusterId }: ExistingStorage,
 ): Promise<ReadDatabase> {
-  const identity = await readIdentity(database.level, { path: shown, nodeId });
-  const change = clusterChange(identity, { path: shown, clusterId, previousClusterId });
-  const loaded = await load(database, shown);
+  const identity = await readIdentity(database.level, { path: displayPath, nodeId });
+  const change = clusterChange(identity, { path: displayPath, clusterId, previousClusterId });
+  const loaded = await loadChecked(database, displayPath);
   const { tail, hardState } = loaded;
-  const serial = checkGuard(await readGuard(join(path, GUARD)), { path: shown, identity, tail, hardState });
-  const generation = loaded.generation ?? (await complete(database, identity, loaded, { path, shown }));
+  const serial = checkGuard(await readGuard(join(path, GUARD_FILE)), { path: displayPath, identity, tail, hardState });
+  const generation = loaded.generation ?? (await completeDirectory(database, identity, loaded, { path, displayPath }));
   if (change.length > 0) await database.write(change, true);
   const { nodeId: owner, storageId, recoveryEpoch, hasJoined } = identity;
   return {
@@ -165,30 +165,30 @@ async function readDatabase(
   };
 }
 
-async function load({ level }: Database, shown: string): Promise<LoadedLog> {
+async function loadChecked({ level }: Database, displayPath: string): Promise<LoadedLog> {
   try {
     return await loadLog(level);
   } catch (cause) {
-    throw damaged(shown, cause instanceof BadRecord ? cause.message : "its log cannot be read", cause);
+    throw damaged(displayPath, cause instanceof BadRecord ? cause.message : "its log cannot be read", cause);
   }
 }
 
 /** Completes a new directory, or one of format 1: creates a first state and the missing records. */
-async function complete(
+async function completeDirectory(
   database: Database,
   { storageId }: StoredIdentity,
   { tail, snapshot }: LoadedLog,
-  { path, shown }: { readonly path: string; readonly shown: string },
+  { path, displayPath }: { readonly path: string; readonly displayPath: string },
 ): Promise<number> {
-  if (tail.sequence > 0 || snapshot !== undefined) throw damaged(shown, "its state is not named");
+  if (tail.sequence > 0 || snapshot !== undefined) throw damaged(displayPath, "its state is not named");
   const generation = 1;
-  const build = await buildState({ path, shown, generation });
+  const build = await buildState({ path, displayPath, generation });
   await build.finish({ index: 0, term: 0, now: 0 }, "");
   await database.write(
     [
-      text("m/format", String(FORMAT)),
-      text("m/storage", storageId),
-      text("m/epoch", "0"),
+      putText("m/format", String(FORMAT)),
+      putText("m/storage", storageId),
+      putText("m/epoch", "0"),
       { type: "put", key: GENERATION_KEY, value: encodeGeneration(generation) },
     ],
     true,
@@ -197,13 +197,13 @@ async function complete(
 }
 
 /** Opens the guard file. In a new directory it is created before the first batch is written, since it records every batch. */
-async function takeUpGuard(
+async function openOrCreateGuard(
   path: string,
   identity: StorageIdentity,
   { tail }: LoadedLog,
   serial: number,
 ): Promise<GuardFile> {
-  const guard = await openGuard(join(path, GUARD), identity, serial);
+  const guard = await openGuard(join(path, GUARD_FILE), identity, serial);
   if (serial > 0) return guard;
   try {
     const { index: lastIndex, term: lastTerm, chain: lastChain } = tail.last;
@@ -235,29 +235,29 @@ function factsOf(
 /**
  * Throws if log and state contradict each other. A state that lags is normal: it is not synced, and the log has what it lacks.
  */
-function refuseContradictions(shown: string, { tail, index }: LoadedLog, { applied }: OpenStateStore): void {
+function refuseContradictions(displayPath: string, { tail, index }: LoadedLog, { applied }: OpenStateStore): void {
   const { base, last } = tail;
   if (applied.index > last.index) {
-    throw damaged(shown, `its state is of entry ${applied.index}, and its log ends with entry ${last.index}`);
+    throw damaged(displayPath, `its state is of entry ${applied.index}, and its log ends with entry ${last.index}`);
   }
   if (applied.index < base.index) {
-    throw damaged(shown, `its state is of entry ${applied.index}, and its log begins behind entry ${base.index}`);
+    throw damaged(displayPath, `its state is of entry ${applied.index}, and its log begins behind entry ${base.index}`);
   }
   const term = applied.index === base.index ? base.term : index.term(applied.index);
   if (term !== applied.term) {
     throw damaged(
-      shown,
+      displayPath,
       `its state is of an entry ${applied.index} of term ${applied.term}, its log has one of term ${term}`,
     );
   }
 }
 
-async function refuseMissingSnapshot(path: string, shown: string, { snapshot }: LoadedLog): Promise<void> {
+async function refuseMissingSnapshot(path: string, displayPath: string, { snapshot }: LoadedLog): Promise<void> {
   if (snapshot === undefined || snapshot.size === 0) return;
   const name = snapshotName(snapshot);
   const size = await sizeOf(join(path, name));
   if (size !== snapshot.size)
-    throw damaged(shown, `its snapshot ${name} is ${size === undefined ? "missing" : "not whole"}`);
+    throw damaged(displayPath, `its snapshot ${name} is ${size === undefined ? "missing" : "not whole"}`);
 }
 
 interface StateHolder {
@@ -266,7 +266,7 @@ interface StateHolder {
 }
 
 function createStorage(
-  { path, shown, warnings }: ExistingStorage,
+  { path, displayPath, warnings }: ExistingStorage,
   log: OpenLogStore,
   removal: number | undefined,
   states: StateHolder,
@@ -277,7 +277,7 @@ function createStorage(
 
   function build(): Promise<StateBuild> {
     lastGeneration += 1;
-    return buildState({ path, shown, generation: lastGeneration });
+    return buildState({ path, displayPath, generation: lastGeneration });
   }
 
   async function reopenState(): Promise<StateStore> {
@@ -304,7 +304,7 @@ function createStorage(
     removedAt: () => removedAt,
     async setRemovedAt(index) {
       removedAt = index;
-      await writeRemoval(path, shown, index);
+      await writeRemoval(path, displayPath, index);
     },
     close() {
       closing ??= closeAll(states.current(), log);

@@ -33,7 +33,7 @@ export function markerOperation({ index, term, now }: Applied, digest: string): 
 }
 
 export function decodeRow(key: Uint8Array, value: Uint8Array): readonly [key: string, value: string] {
-  const name = viewOf(key).toString("latin1");
+  const name = asBuffer(key).toString("latin1");
   return [name, decodeValue(key, value, name)];
 }
 
@@ -57,7 +57,7 @@ function encodeValue(key: Uint8Array, value: string): Uint8Array {
 
 /** Checks and decodes a value. Keys of rows contain no secret content, so errors may name them. */
 function decodeValue(key: Uint8Array, value: Uint8Array, name: string): string {
-  const bytes = viewOf(value);
+  const bytes = asBuffer(value);
   if (bytes.length < 4 || bytes.readUInt32BE(0) !== checksum(key, bytes.subarray(4))) {
     throw new BadRecord(`the row ${name.slice(0, 100)} does not match its checksum`);
   }
@@ -68,6 +68,6 @@ function checksum(key: Uint8Array, value: Uint8Array): number {
   return crc32(value, crc32(ZERO, crc32(key)));
 }
 
-function viewOf(bytes: Uint8Array): Buffer {
+function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

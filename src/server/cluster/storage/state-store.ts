@@ -19,7 +19,7 @@ interface StateLocation {
   /** Path of the data directory. */
   readonly path: string;
   /** Name of the data directory in messages. */
-  readonly shown: string;
+  readonly displayPath: string;
   readonly generation: number;
 }
 
@@ -36,9 +36,9 @@ const UNWRITTEN: Marker = { index: 0, term: 0, now: 0, digest: EMPTY_DIGEST };
 const WRITE_BUFFER_BYTES = 8 << 20;
 
 export async function openState(location: StateLocation): Promise<OpenStateStore> {
-  const { path, shown, generation } = location;
+  const { path, displayPath, generation } = location;
   const database = await openDatabase({
-    path: shown,
+    path: displayPath,
     location: join(path, stateName(generation)),
     create: false,
     writeBufferSize: WRITE_BUFFER_BYTES,
@@ -47,7 +47,7 @@ export async function openState(location: StateLocation): Promise<OpenStateStore
     return createStateStore(location, database, await readMarker(database));
   } catch (cause) {
     await database.close();
-    throw readFailed(shown, cause);
+    throw readFailed(displayPath, cause);
   }
 }
 
@@ -61,7 +61,7 @@ async function readMarker({ level }: Database): Promise<Marker> {
 }
 
 function createStateStore(
-  { path, shown, generation }: StateLocation,
+  { path, displayPath, generation }: StateLocation,
   database: Database,
   initial: Marker,
 ): OpenStateStore {
@@ -84,8 +84,8 @@ function createStateStore(
     } catch (cause) {
       if (signal.aborted && cause === signal.reason) throw cause;
       throw cause instanceof BadRecord
-        ? database.fail(damaged(shown, cause.message, cause))
-        : writeFailed(shown, cause);
+        ? database.fail(damaged(displayPath, cause.message, cause))
+        : writeFailed(displayPath, cause);
     } finally {
       await snapshot.close();
     }
@@ -100,7 +100,7 @@ function createStateStore(
       try {
         yield* readRows(database.level);
       } catch (cause) {
-        throw database.fail(readFailed(shown, cause));
+        throw database.fail(readFailed(displayPath, cause));
       }
     },
     write(mutations, applied, digest) {
@@ -147,17 +147,17 @@ function recordOf(
 }
 
 /** Builds a generation beside the one in use. It has no effect until the log database names it. */
-export async function buildState({ path, shown, generation }: StateLocation): Promise<StateBuild> {
+export async function buildState({ path, displayPath, generation }: StateLocation): Promise<StateBuild> {
   const location = join(path, stateName(generation));
   let database: Database;
   try {
     await rm(location, { recursive: true, force: true });
     await mkdir(location, { mode: 0o700 });
-    database = await openDatabase({ path: shown, location, create: true, writeBufferSize: WRITE_BUFFER_BYTES });
+    database = await openDatabase({ path: displayPath, location, create: true, writeBufferSize: WRITE_BUFFER_BYTES });
   } catch (cause) {
-    throw cause instanceof StorageError ? cause : unwritable(shown, cause);
+    throw cause instanceof StorageError ? cause : unwritable(displayPath, cause);
   }
-  const mark = (applied: Applied, digest: string) =>
+  const writeMarker = (applied: Applied, digest: string) =>
     database.exclusive(() => database.write([markerOperation(applied, digest)], true));
   return {
     generation,
@@ -170,14 +170,14 @@ export async function buildState({ path, shown, generation }: StateLocation): Pr
       ),
     async finish(applied, digest) {
       // Index 0 is an empty store before its first write, which has no marker.
-      if (applied.index > 0) await mark(applied, digest);
+      if (applied.index > 0) await writeMarker(applied, digest);
       await database.exclusive(() => database.flush());
       await database.close();
       try {
         await syncDirectory(location);
         await syncDirectory(path);
       } catch (cause) {
-        throw writeFailed(shown, cause);
+        throw writeFailed(displayPath, cause);
       }
     },
     async abandon() {
@@ -188,8 +188,8 @@ export async function buildState({ path, shown, generation }: StateLocation): Pr
 }
 
 /** Returns the error for a failed read. Errors that LevelDB reports count as damage. */
-function readFailed(shown: string, cause: unknown): StorageError {
+function readFailed(displayPath: string, cause: unknown): StorageError {
   if (cause instanceof StorageError) return cause;
   const what = cause instanceof BadRecord ? cause.message : "its state cannot be read";
-  return damaged(shown, what, cause);
+  return damaged(displayPath, what, cause);
 }

@@ -7,32 +7,32 @@
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, damaged, unwritable } from "../storage-error.ts";
-import { syncDirectory, UNFINISHED } from "./directory.ts";
+import { syncDirectory, UNFINISHED_SUFFIX } from "./directory.ts";
 
 const NAME = "removed";
 
 /** Returns the index, or `undefined` if the directory has no such file. Throws a `StorageError` if it cannot be read. */
-export async function readRemoval(path: string, shown: string): Promise<number | undefined> {
+export async function readRemoval(path: string, displayPath: string): Promise<number | undefined> {
   let text: string;
   try {
     text = await readFile(join(path, NAME), "utf8");
   } catch (cause) {
     if (codeOf(cause) === "ENOENT") return undefined;
-    throw unwritable(shown, cause);
+    throw unwritable(displayPath, cause);
   }
   const index = /^\d{1,15}\n?$/.test(text) ? Number(text) : undefined;
-  if (index === undefined) throw damaged(shown, `its file ${NAME} holds no index`);
+  if (index === undefined) throw damaged(displayPath, `its file ${NAME} holds no index`);
   return index;
 }
 
 /** Writes the file, or removes it for `undefined`. Durable once resolved. Throws a `StorageError`. */
-export async function writeRemoval(path: string, shown: string, index: number | undefined): Promise<void> {
+export async function writeRemoval(path: string, displayPath: string, index: number | undefined): Promise<void> {
   const file = join(path, NAME);
   try {
     if (index === undefined) {
       await rm(file, { force: true });
     } else {
-      const unfinished = `${file}${UNFINISHED}0`;
+      const unfinished = `${file}${UNFINISHED_SUFFIX}0`;
       const handle = await open(unfinished, "w", 0o600);
       try {
         await handle.writeFile(`${index}\n`);
@@ -44,6 +44,6 @@ export async function writeRemoval(path: string, shown: string, index: number | 
     }
     await syncDirectory(path);
   } catch (cause) {
-    throw unwritable(shown, cause);
+    throw unwritable(displayPath, cause);
   }
 }

@@ -21,19 +21,19 @@ const SNAPPY = 1;
 /** Maximum size of a block. Data blocks have 4 KiB, or one key and value; an index has about twenty bytes per block. */
 const MAX_BLOCK_BYTES = 256 << 20;
 
-interface Handle {
+interface BlockHandle {
   readonly offset: number;
   readonly size: number;
 }
 
 /** Describes a fault of the tables below `location`, or returns `undefined`. Rejects with the system's error of a file. */
-export async function faultOfTables(location: string, signal?: AbortSignal): Promise<string | undefined> {
-  for (const name of (await namesIn(location)).filter((each) => /\.(?:ldb|sst)$/.test(each))) {
+export async function findTableFault(location: string, signal?: AbortSignal): Promise<string | undefined> {
+  for (const name of (await listNames(location)).filter((each) => /\.(?:ldb|sst)$/.test(each))) {
     signal?.throwIfAborted();
-    const file = await openIfThere(join(location, name));
+    const file = await openIfPresent(join(location, name));
     if (file === undefined) continue;
     try {
-      const fault = await faultOf(file);
+      const fault = await findFault(file);
       if (fault !== undefined) return `the table ${name} ${fault}`;
     } finally {
       await file.close();
@@ -42,7 +42,7 @@ export async function faultOfTables(location: string, signal?: AbortSignal): Pro
   return undefined;
 }
 
-async function faultOf(file: FileHandle): Promise<string | undefined> {
+async function findFault(file: FileHandle): Promise<string | undefined> {
   const { size } = await file.stat();
   if (size < FOOTER_BYTES) return undefined;
   const footer = await bytesAt(file, { offset: size - FOOTER_BYTES, size: FOOTER_BYTES });
@@ -60,21 +60,21 @@ async function faultOf(file: FileHandle): Promise<string | undefined> {
   return undefined;
 }
 
-async function isSound(file: FileHandle, { offset, size }: Handle, fileBytes: number): Promise<boolean> {
+async function isSound(file: FileHandle, { offset, size }: BlockHandle, fileBytes: number): Promise<boolean> {
   if (size > MAX_BLOCK_BYTES || offset + size + TRAILER_BYTES > fileBytes) return false;
   const bytes = await bytesAt(file, { offset, size: size + TRAILER_BYTES });
   if (bytes === undefined) return false;
-  return bytes.readUInt32LE(size + 1) === masked(crc32c(bytes.subarray(0, size + 1)));
+  return bytes.readUInt32LE(size + 1) === maskChecksum(crc32c(bytes.subarray(0, size + 1)));
 }
 
 /** Returns the handles in an index, a block whose trailer has been checked. */
-async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<readonly Handle[] | undefined> {
+async function blocksOf(file: FileHandle, { offset, size }: BlockHandle): Promise<readonly BlockHandle[] | undefined> {
   const stored = await bytesAt(file, { offset, size: size + 1 });
   if (stored === undefined) return undefined;
-  const block = stored[size] === SNAPPY ? unpacked(stored.subarray(0, size)) : stored.subarray(0, size);
+  const block = stored[size] === SNAPPY ? decompressSnappy(stored.subarray(0, size)) : stored.subarray(0, size);
   if (block === undefined || block.length < 4) return undefined;
   const end = block.length - 4 - 4 * block.readUInt32LE(block.length - 4);
-  const handles: Handle[] = [];
+  const handles: BlockHandle[] = [];
   const reader = { at: 0 };
   while (reader.at < end) {
     varint(block, reader); // skips the number of bytes that the key shares with the previous key
@@ -92,12 +92,12 @@ async function blocksOf(file: FileHandle, { offset, size }: Handle): Promise<rea
 }
 
 /** Reads bytes; `undefined` if the file ends before. */
-async function bytesAt(file: FileHandle, { offset, size }: Handle): Promise<Buffer | undefined> {
+async function bytesAt(file: FileHandle, { offset, size }: BlockHandle): Promise<Buffer | undefined> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(size), 0, size, offset);
   return bytesRead === size ? buffer : undefined;
 }
 
-function handleIn(bytes: Buffer, reader: { at: number }): Handle | undefined {
+function handleIn(bytes: Buffer, reader: { at: number }): BlockHandle | undefined {
   const offset = varint(bytes, reader);
   const size = varint(bytes, reader);
   return offset === undefined || size === undefined ? undefined : { offset, size };
@@ -117,7 +117,7 @@ function varint(bytes: Buffer, reader: { at: number }): number | undefined {
 }
 
 /** Decompresses a snappy block; `undefined` if it is malformed. */
-function unpacked(bytes: Buffer): Buffer | undefined {
+function decompressSnappy(bytes: Buffer): Buffer | undefined {
   const reader = { at: 0 };
   const length = varint(bytes, reader);
   if (length === undefined || length > MAX_BLOCK_BYTES) return undefined;
@@ -165,11 +165,11 @@ export function crc32c(bytes: Uint8Array): number {
 }
 
 /** Masks a checksum like LevelDB, since a checksum over bytes that contain checksums is weak. */
-function masked(crc: number): number {
+function maskChecksum(crc: number): number {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 }
 
-async function namesIn(location: string): Promise<readonly string[]> {
+async function listNames(location: string): Promise<readonly string[]> {
   try {
     return (await readdir(location)).sort();
   } catch (error) {
@@ -178,7 +178,7 @@ async function namesIn(location: string): Promise<readonly string[]> {
   }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+async function openIfPresent(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, "r");
   } catch (error) {

@@ -73,13 +73,13 @@ export function createClockWatch(ports: ClockWatchPorts): () => void {
     if (ahead > 0 && !isReported) {
       reported.add(LOG_KEY);
       const until = new Date(ports.logNow()).toISOString();
-      const goesBy =
+      const consequence =
         ports.featureLevel() >= LOG_TIME_LEVEL
           ? "until then budget windows, suspensions and expiries use the members' clocks"
           : "until then shared budgets are not served (that needs every member at this version)";
       log.warn(
         `the time of the log is ${Math.round(ahead / 1_000)} s ahead of the members' clocks, which reach it at ${until}: ` +
-          `a clock was ahead when it led, or all were set back; ${goesBy}`,
+          `a clock was ahead when it led, or all were set back; ${consequence}`,
         { ahead_ms: ahead },
       );
     } else if (ahead === 0 && isReported) {

@@ -20,15 +20,15 @@ const MAX_READINGS = 4;
  * Lifetime of a reading, in milliseconds. Peers are asked every 2.5 seconds. The long lifetime keeps the clock of an absent
  * member in the median: with only two clocks left, one wrong clock could move it.
  */
-const FRESH_MS = 600_000;
+const READING_LIFETIME_MS = 600_000;
 /** Difference between two readings, beyond their round trips, from which on the peer's clock was set; in milliseconds. */
-const SET_MS = 100;
+const CLOCK_SET_MS = 100;
 /**
  * Difference between two readings beyond which the wall clock was stepped, in milliseconds. A slewed clock moves by microseconds.
  */
-const STEP_MS = 500;
+const CLOCK_STEP_MS = 500;
 /** Duration after which a step of the clock is accepted if no other member can confirm it, in milliseconds. */
-const SETTLE_MS = 10_000;
+const STEP_SETTLE_MS = 10_000;
 
 interface ClockPorts {
   /** Returns the time of this machine's wall clock, in milliseconds since 1970. The clock may be set. */
@@ -72,13 +72,13 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
   const readWallOrigin = (): number => {
     const since = monotonic();
     const originMs = wall() - since;
-    if (Math.abs(originMs - ownOriginMs) <= STEP_MS) {
+    if (Math.abs(originMs - ownOriginMs) <= CLOCK_STEP_MS) {
       ownOriginMs = originMs;
       pendingStep = undefined;
-    } else if (pendingStep === undefined || Math.abs(originMs - pendingStep.originMs) > STEP_MS) {
+    } else if (pendingStep === undefined || Math.abs(originMs - pendingStep.originMs) > CLOCK_STEP_MS) {
       pendingStep = { originMs, since };
       onStep?.(Math.round(originMs - ownOriginMs));
-    } else if (since - pendingStep.since >= SETTLE_MS) {
+    } else if (since - pendingStep.since >= STEP_SETTLE_MS) {
       ownOriginMs = originMs;
       pendingStep = undefined;
     }
@@ -87,7 +87,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
 
   const originOf = (id: string): number | undefined => {
     const now = monotonic();
-    const fresh = (readings.get(id) ?? []).filter(({ at }) => now - at <= FRESH_MS);
+    const fresh = (readings.get(id) ?? []).filter(({ at }) => now - at <= READING_LIFETIME_MS);
     return fresh.toSorted((a, b) => a.roundTripMs - b.roundTripMs)[0]?.originMs;
   };
 
@@ -107,7 +107,7 @@ export function createClocks({ wall, monotonic, onStep }: ClockPorts): Clocks {
     addReading(id, { atMs, monotonicMs, roundTripMs }) {
       const originMs = atMs - monotonicMs;
       const kept = (readings.get(id) ?? []).filter(
-        (it) => Math.abs(it.originMs - originMs) <= (it.roundTripMs + roundTripMs) / 2 + SET_MS,
+        (it) => Math.abs(it.originMs - originMs) <= (it.roundTripMs + roundTripMs) / 2 + CLOCK_SET_MS,
       );
       readings.set(id, [...kept, { originMs, roundTripMs, at: monotonic() }].slice(-MAX_READINGS));
       readWallOrigin();

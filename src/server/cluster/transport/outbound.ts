@@ -20,7 +20,7 @@ import {
   KIND,
   type Link,
   type Pulse,
-  type Self,
+  type SelfDescription,
   type Timing,
   WireError,
 } from "../wire/index.ts";
@@ -30,7 +30,7 @@ interface OutboundOptions {
   readonly id: string;
   readonly raftAddr: string;
   readonly identity: Identity;
-  readonly self: Self;
+  readonly self: SelfDescription;
   readonly log: Log;
   readonly timing: Timing;
   onUnreachable(peerId: string): void;
@@ -63,7 +63,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   let removedAt: number | undefined;
   let isFlushing = false;
   let isOverflowing = false;
-  let isDialling = false;
+  let isDialing = false;
   let failures = 0;
   let state: PeerConnection["state"] = "connecting";
   let lastError: PeerConnection["error"];
@@ -72,7 +72,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   function connect(): void {
     // A peer that failed before stays "down" in the status during the new attempt; only its queue opens.
     if (lastError === undefined) state = "connecting";
-    isDialling = true;
+    isDialing = true;
     dial({
       address: raftAddr,
       identity,
@@ -82,12 +82,12 @@ export function createOutbound(options: OutboundOptions): Outbound {
       signal: stop.signal,
       timing,
       onLink: (opened) => {
-        isDialling = false;
+        isDialing = false;
         link = opened;
         state = "up";
         log.info("connected to a peer", { peer: id, address: raftAddr });
         lastError = undefined;
-        const stopProof = timing.after(MAX_DELAY_MS, () => {
+        const stopProofTimer = timing.after(MAX_DELAY_MS, () => {
           failures = 0;
         });
         flush();
@@ -97,7 +97,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
           },
           pulse: options.pulse,
           onEnd: (error) => {
-            stopProof();
+            stopProofTimer();
             link = undefined;
             fail(error ?? new Error("the connection was closed"));
           },
@@ -107,7 +107,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   function fail(reason: unknown): void {
-    isDialling = false;
+    isDialing = false;
     if (stop.signal.aborted) return;
     const error = reason instanceof Error ? reason : new Error(String(reason));
     const code = error instanceof DialError ? error.code : "broken";
@@ -139,7 +139,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   function flush(): void {
     if (link === undefined) return;
-    const frames = batches(messages);
+    const frames = encodeBatches(messages);
     if (removedAt !== undefined) frames.push(encodeFrame({ kind: KIND.removed }, encodeJson({ index: removedAt })));
     messages = [];
     messageBytes = 0;
@@ -151,7 +151,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     raftAddr,
     send(message) {
-      if (link === undefined && !isDialling) return drop();
+      if (link === undefined && !isDialing) return drop();
       // The queue is checked before encoding, so that dropped messages cost no copy; a peer may not read for a long time.
       const queued = messageBytes + (link?.queuedBytes() ?? 0);
       if (queued + entriesBytes(message) > MAX_QUEUE_BYTES) return drop();
@@ -177,7 +177,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
 }
 
 /** Encodes messages as frames, in order. Consecutive messages share a frame up to its maximum size. */
-function batches(messages: readonly Buffer[]): Buffer[] {
+function encodeBatches(messages: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = [];
   let batch: Buffer[] = [];
   let bytes = 0;

@@ -11,7 +11,7 @@ import type { SnapshotRecord } from "../storage/types.ts";
 export interface PartialFile {
   /** Returns the number of bytes in the file and in the hash. */
   received(): number;
-  isOf(record: SnapshotRecord): boolean;
+  matches(record: SnapshotRecord): boolean;
   /** Opens the file for a transfer; `close` ends it. */
   open(): Promise<void>;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export function createPartialFile(record: SnapshotRecord, path: string): Partial
   };
   return {
     received: () => received,
-    isOf: ({ index, term, size, sha256 }) =>
+    matches: ({ index, term, size, sha256 }) =>
       index === record.index && term === record.term && size === record.size && sha256 === record.sha256,
     async open() {
       handle = await open(temporary, received === 0 ? "w" : "r+", 0o600);

@@ -61,13 +61,13 @@ export function createPulse(peer: PulsePeer, ports: PulsePorts): Pulse {
 
 const NOTHING = new Uint8Array(0);
 /** Maximum size of a payload from a peer, which may run a later version; a longer one is ignored. */
-const MAX_BYTES = 1_024;
+const MAX_PAYLOAD_BYTES = 1_024;
 
 const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** Parses a payload; `undefined` if it is not a JSON object within the size limit. */
 function decode(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
-  if (bytes.length === 0 || bytes.length > MAX_BYTES) return undefined;
+  if (bytes.length === 0 || bytes.length > MAX_PAYLOAD_BYTES) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
     return isRecord(value) ? value : undefined;

@@ -38,7 +38,7 @@ interface Transfer {
 
 export function createSnapshotReceiver(options: SnapshotReceiverOptions): SnapshotReceiver {
   const { snapshotPath, mayReceive, onSnapshotReceived, log, nodeId } = options;
-  const turns = createSemaphore({ permits: 1 });
+  const mutex = createSemaphore({ permits: 1 });
   let current: Transfer | undefined;
   /** Received part of a snapshot, kept even after its transfer was interrupted. */
   let partial: PartialFile | undefined;
@@ -49,7 +49,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
    * disk.
    */
   function enqueue(link: Link, action: () => Promise<void>): void {
-    void turns.run(async () => {
+    void mutex.run(async () => {
       try {
         await action();
       } catch (error) {
@@ -89,7 +89,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
     } else if (current !== undefined) {
       throw new WireError("a second snapshot on one link");
     }
-    if (partial !== undefined && !partial.isOf(record)) await discard();
+    if (partial !== undefined && !partial.matches(record)) await discard();
     if (!(await mayReceive(record.size - (partial?.received() ?? 0)))) return refuse(link, "no_room");
     if (!link.isOpen()) return;
     partial ??= createPartialFile(record, snapshotPath(record));
@@ -156,7 +156,7 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
     },
     async close() {
       isClosed = true;
-      await turns
+      await mutex
         .run(discard)
         .catch((error: unknown) => log.warn("a partial snapshot could not be removed", { error }));
     },

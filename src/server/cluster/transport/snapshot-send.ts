@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { Message } from "../../core/raft/index.ts";
 import type { Identity } from "../identity/index.ts";
 import type { SnapshotRecord } from "../storage/types.ts";
-import { dial, KIND, type Link, type Self, type Timing, WireError } from "../wire/index.ts";
+import { dial, KIND, type Link, type SelfDescription, type Timing, WireError } from "../wire/index.ts";
 import {
   CHUNK_BYTES,
   decodeAck,
@@ -30,7 +30,7 @@ interface SnapshotSending {
   readonly to: string;
   readonly raftAddr: string;
   readonly identity: Identity;
-  readonly self: Self;
+  readonly self: SelfDescription;
   readonly timing: Timing;
   readonly message: Message;
   readonly record: SnapshotRecord;
@@ -39,7 +39,7 @@ interface SnapshotSending {
 }
 
 /** Timeout without progress. A peer whose disk takes longer for two megabytes is unusable. */
-const PROGRESS_LIMIT_MS = 60_000;
+const PROGRESS_TIMEOUT_MS = 60_000;
 
 export async function sendSnapshotFile(sending: SnapshotSending): Promise<void> {
   const { to, raftAddr, identity, self, timing, message, record, path, signal } = sending;
@@ -48,7 +48,7 @@ export async function sendSnapshotFile(sending: SnapshotSending): Promise<void> 
   }
   signal.throwIfAborted();
   const file = await open(path, "r");
-  const acks = createInbox(timing);
+  const acks = createAckQueue(timing);
   let link: Link | undefined;
   try {
     link = await dial({
@@ -107,7 +107,7 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
 }
 
 /** Creates the queue of answers. A wait for one also ends if the link ends, the signal aborts, or the peer makes no progress. */
-function createInbox(timing: Timing) {
+function createAckQueue(timing: Timing) {
   const arrived: SnapshotAck[] = [];
   let failure: Error | undefined;
   let wake: (() => void) | undefined;
@@ -127,7 +127,7 @@ function createInbox(timing: Timing) {
     }),
     onAbort: () => fail(new Error("the transfer was given up")),
     async next(): Promise<SnapshotAck> {
-      const stopTimer = timing.after(PROGRESS_LIMIT_MS, () => fail(new Error("the peer makes no progress")));
+      const stopTimer = timing.after(PROGRESS_TIMEOUT_MS, () => fail(new Error("the peer makes no progress")));
       try {
         for (;;) {
           const ack = arrived.shift();

@@ -27,7 +27,7 @@ import type { Transport, TransportOptions } from "./types.ts";
 
 /** Opens the listener. Rejects if the address cannot be listened on; the system's error is the cause. */
 export async function startTransport(options: TransportOptions): Promise<Transport> {
-  const { listen, identity, self, judge, log, timing = systemTiming } = options;
+  const { listen, identity, self, refusalCodeFor, log, timing = systemTiming } = options;
   const { onMessage, onRemoved, onUnreachable } = options;
   const outbounds = new Map<string, Outbound>();
   const sendings = new Set<Promise<void>>();
@@ -48,8 +48,8 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     links: { raft: 1, snapshot: 1 },
     replaces: true,
     admitsCli: false,
-    judge: (hello, peer) =>
-      judge(hello, peer) ?? (hello.purpose === "raft" ? options.rollbackCodeFor(hello) : undefined),
+    refusalCodeFor: (hello, peer) =>
+      refusalCodeFor(hello, peer) ?? (hello.purpose === "raft" ? options.rollbackCodeFor(hello) : undefined),
     rivals: createRivals({ decidesRivalry: options.decidesRivalry, now: options.pulse.monotonic }),
     onRefused: (code, hello) => options.onRefusing(code, hello.nodeId),
     onLink: (link) => (link.hello.purpose === "raft" ? messageHandlers(link) : receiver.handlers(link)),
@@ -109,7 +109,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
       }
       // A peer that is no longer a member is disconnected; its next hello is refused with the reason.
       for (const link of [...listener.links()]) {
-        if (judge(link.hello, link.peer) !== undefined) link.end();
+        if (refusalCodeFor(link.hello, link.peer) !== undefined) link.end();
       }
     },
     async sendSnapshot(to, message, record, path, signal) {

@@ -4,7 +4,7 @@ import type { Log } from "../../../base/index.ts";
 import type { Message } from "../../core/raft/index.ts";
 import type { Identity, Peer } from "../identity/index.ts";
 import type { SnapshotRecord } from "../storage/types.ts";
-import type { Hello, ListenerStats, Self, Timing } from "../wire/index.ts";
+import type { Hello, ListenerStats, SelfDescription, Timing } from "../wire/index.ts";
 import type { PulsePorts } from "./pulse.ts";
 
 export interface TransportOptions {
@@ -12,14 +12,14 @@ export interface TransportOptions {
   readonly listen: string;
   readonly identity: Identity;
   /** Facts about this node, which are read again at each hello, so that getters may return new values. */
-  readonly self: Self;
+  readonly self: SelfDescription;
   /**
    * Returns a refusal code that depends on the members and their storages (`not_a_member`, `storage_changed`), or
    * `undefined`. Called at each hello, and by `setPeers` for every open connection, so it must not call `setPeers` itself
    * each time.
    */
-  judge(hello: Hello, peer: Peer): string | undefined;
-  /** Like `judge`, but called once for each new connection for messages. */
+  refusalCodeFor(hello: Hello, peer: Peer): string | undefined;
+  /** Like `refusalCodeFor`, but called once for each new connection for messages. */
   rollbackCodeFor(hello: Hello): string | undefined;
   /** See `RivalsOptions`. */
   decidesRivalry(nodeId: string): boolean;

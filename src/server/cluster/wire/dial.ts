@@ -8,9 +8,17 @@
 
 import { type ConnectionOptions, connect } from "node:tls";
 import { parseAddress } from "../../../base/index.ts";
-import type { Face, Identity, Peer } from "../identity/index.ts";
+import type { DialCredential, Identity, Peer } from "../identity/index.ts";
 import { encodeFrame, encodeJson, KIND } from "./frame.ts";
-import { HELLO_MS, helloOf, judgeHello, type Purpose, parseHelloOk, parseRefusal, type Self } from "./hello.ts";
+import {
+  describeHello,
+  HELLO_MS,
+  helloRefusalCode,
+  type Purpose,
+  parseHelloOk,
+  parseRefusal,
+  type SelfDescription,
+} from "./hello.ts";
 import { type Link, type LinkHandlers, openWire } from "./link.ts";
 import { systemTiming, type Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
@@ -50,7 +58,7 @@ export interface DialOptions {
   /** Address as `host:port`; names are resolved at each call. */
   readonly address: string;
   readonly identity: Identity;
-  readonly self: Self;
+  readonly self: SelfDescription;
   readonly purpose: Purpose;
   /** Node to reach; `undefined` if any will do. */
   readonly to?: string;
@@ -64,15 +72,15 @@ export interface DialOptions {
 
 /** Opens a link. Rejects with a `DialError`, or with the signal's reason. */
 export async function dial(options: DialOptions): Promise<Link> {
-  const limit = options.timeoutMs ?? HELLO_MS;
-  const [first, second] = options.identity.faces();
+  const timeoutMs = options.timeoutMs ?? HELLO_MS;
+  const [first, second] = options.identity.dialCredentials();
   if (first === undefined) throw new TypeError("an identity without a face");
   try {
-    return await dialAs(first, limit, options);
+    return await dialAs(first, timeoutMs, options);
   } catch (error) {
     if (!(error instanceof DialError) || error.kind !== "untrusted" || second === undefined) throw error;
     try {
-      return await dialAs(second, limit, options);
+      return await dialAs(second, timeoutMs, options);
     } catch (again) {
       // If both certificates fail, the first failure is reported, unless the peer accepted the second certificate and refused.
       throw again instanceof DialError && again.kind !== "refused" ? error : again;
@@ -80,7 +88,7 @@ export async function dial(options: DialOptions): Promise<Link> {
   }
 }
 
-function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link> {
+function dialAs(face: DialCredential, timeoutMs: number, options: DialOptions): Promise<Link> {
   const { address, identity, self, purpose, to, signal, timing = systemTiming } = options;
   signal?.throwIfAborted();
   const { host, port } = parseAddress(address) ?? {};
@@ -94,17 +102,17 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
     let peer: Peer | undefined;
     let link: Link | undefined;
 
-    const stopTimer = timing.after(limitMs, () => {
+    const stopTimer = timing.after(timeoutMs, () => {
       const kind = stage === "connecting" ? "unreachable" : "broken";
-      give(new DialError(kind, "timeout", `${address} did not answer within ${limitMs} ms`));
+      fail(new DialError(kind, "timeout", `${address} did not answer within ${timeoutMs} ms`));
     });
-    const onAbort = (): void => give(signal?.reason);
+    const onAbort = (): void => fail(signal?.reason);
     signal?.addEventListener("abort", onAbort, { once: true });
     const settle = (): void => {
       stopTimer();
       signal?.removeEventListener("abort", onAbort);
     };
-    const give = (reason: unknown): void => {
+    const fail = (reason: unknown): void => {
       if (link !== undefined) return;
       settle();
       socket.destroy();
@@ -119,31 +127,31 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
       const judged = identity.checkPeer(socket);
       if (judged.kind !== "node") {
         const why = judged.kind === "refused" ? judged.reason : "the certificate is not a node's";
-        give(new DialError("untrusted", "certificate", `${address}: ${why}`));
+        fail(new DialError("untrusted", "certificate", `${address}: ${why}`));
         return;
       }
       if (to !== undefined && judged.id !== to) {
-        give(new DialError("refused", "wrong_node", `${address} is ${judged.id}, not ${to}`));
+        fail(new DialError("refused", "wrong_node", `${address} is ${judged.id}, not ${to}`));
         return;
       }
       peer = judged;
-      wire.send(encodeFrame({ kind: KIND.hello }, encodeJson(helloOf(self, purpose, to, face.clusterId))));
+      wire.send(encodeFrame({ kind: KIND.hello }, encodeJson(describeHello(self, purpose, to, face.clusterId))));
     });
     const wire = openWire({
       socket,
-      isDialler: true,
+      isDialer: true,
       timing,
-      onFirst(frame) {
+      onFirstFrame(frame) {
         if (peer === undefined) throw new WireError("a frame before hello");
         if (frame.kind === KIND.helloRefused) {
           const code = parseRefusal(frame.payload);
-          give(new DialError("refused", code, `${address} refused: ${code}`, { isRefusedByPeer: true }));
+          fail(new DialError("refused", code, `${address} refused: ${code}`, { isRefusedByPeer: true }));
           return undefined;
         }
         if (frame.kind !== KIND.helloOk) throw new WireError("hello was not answered");
-        const code = judgeHello(parseHelloOk(frame.payload), peer, self, identity.clusterIds);
+        const code = helloRefusalCode(parseHelloOk(frame.payload), peer, self, identity.clusterIds);
         if (code !== undefined) {
-          give(new DialError("refused", code, `the answer of ${address} was refused: ${code}`));
+          fail(new DialError("refused", code, `the answer of ${address} was refused: ${code}`));
           return undefined;
         }
         settle();
@@ -152,7 +160,7 @@ function dialAs(face: Face, limitMs: number, options: DialOptions): Promise<Link
         resolve(link);
         return handlers;
       },
-      onEarlyEnd: (error) => give(explain(error, stage, address)),
+      onEarlyEnd: (error) => fail(toDialError(error, stage, address)),
     });
   });
 }
@@ -162,7 +170,11 @@ const REJECTED = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|ACCESS_DENIED
 /** Node's error codes for a certificate chain that OpenSSL does not accept. */
 const UNVERIFIED = /CERT|UNABLE_TO_|ALTNAME/;
 
-function explain(error: Error | undefined, stage: "connecting" | "handshake" | "hello", address: string): DialError {
+function toDialError(
+  error: Error | undefined,
+  stage: "connecting" | "handshake" | "hello",
+  address: string,
+): DialError {
   const cause = error ?? new Error("the connection was closed");
   const code = codeOf(cause);
   const options = { cause };

@@ -49,16 +49,16 @@ export interface Frame {
 const VERSION = 1;
 const LAST = 0x0001;
 /** Size of the fields after the length, in bytes. */
-const FIELDS = 12;
-const HEAD = 4 + FIELDS;
+const FIELD_BYTES = 12;
+const HEAD_BYTES = 4 + FIELD_BYTES;
 /** Length of the head up to its flags, enough to refuse a frame without waiting for its payload. */
-const CHECKED = 8;
-const MAX_LENGTH = 8_388_608;
+const CHECKED_BYTES = 8;
+const MAX_LENGTH_FIELD = 8_388_608;
 
 /** Maximum size of a payload, in bytes. */
-export const MAX_PAYLOAD = MAX_LENGTH - FIELDS;
+export const MAX_PAYLOAD_BYTES = MAX_LENGTH_FIELD - FIELD_BYTES;
 /** Number of bytes that a frame adds to its payload. */
-export const FRAME_OVERHEAD = HEAD;
+export const FRAME_OVERHEAD_BYTES = HEAD_BYTES;
 
 interface FrameHead {
   readonly kind: number;
@@ -66,22 +66,22 @@ interface FrameHead {
   readonly isLast?: boolean;
 }
 
-/** Encodes a frame. Throws `RangeError` if the parts together exceed `MAX_PAYLOAD`. */
+/** Encodes a frame. Throws `RangeError` if the parts together exceed `MAX_PAYLOAD_BYTES`. */
 export function encodeFrame({ kind, id = 0, isLast = false }: FrameHead, ...parts: readonly Uint8Array[]): Buffer {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  if (length > MAX_PAYLOAD) throw new RangeError(`a frame of ${length} bytes is over the limit`);
-  const frame = Buffer.allocUnsafe(HEAD + length);
-  let at = HEAD;
+  if (length > MAX_PAYLOAD_BYTES) throw new RangeError(`a frame of ${length} bytes is over the limit`);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
+  let at = HEAD_BYTES;
   for (const part of parts) {
     frame.set(part, at);
     at += part.length;
   }
-  frame.writeUInt32BE(FIELDS + length, 0);
+  frame.writeUInt32BE(FIELD_BYTES + length, 0);
   frame.writeUInt8(VERSION, 4);
   frame.writeUInt8(kind, 5);
   frame.writeUInt16BE(isLast ? LAST : 0, 6);
   frame.writeUInt32BE(id, 8);
-  frame.writeUInt32BE(crc32(frame.subarray(HEAD)), 12);
+  frame.writeUInt32BE(crc32(frame.subarray(HEAD_BYTES)), 12);
   return frame;
 }
 
@@ -102,7 +102,7 @@ interface FrameDecoder {
 /** First size of the buffer for an incomplete frame. It doubles, so a stated length alone allocates nothing. */
 const FIRST_CAPACITY = 4 * 1024;
 
-export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
+export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH_FIELD): FrameDecoder {
   let limit = limitBytes;
   let kept: Buffer = Buffer.alloc(0);
   let keptBytes = 0;
@@ -111,7 +111,7 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
   /** Returns the size of a frame. The head is checked as soon as it is there, so that invalid frames are not waited for. */
   const frameBytes = (head: Buffer): number => {
     const length = head.readUInt32BE(0);
-    if (length < FIELDS || length > MAX_LENGTH) throw new WireError(`a frame of length ${length}`);
+    if (length < FIELD_BYTES || length > MAX_LENGTH_FIELD) throw new WireError(`a frame of length ${length}`);
     if (4 + length > limit) throw new WireError(`a frame of ${4 + length} bytes where ${limit} are the limit`);
     return 4 + length;
   };
@@ -145,8 +145,8 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH): FrameDecoder {
       if (keptBytes < 4) rest = keep(rest, 4);
       if (keptBytes < 4) return;
       const whole = frameBytes(kept);
-      if (keptBytes < CHECKED) rest = keep(rest, CHECKED);
-      if (keptBytes < CHECKED) return;
+      if (keptBytes < CHECKED_BYTES) rest = keep(rest, CHECKED_BYTES);
+      if (keptBytes < CHECKED_BYTES) return;
       checkFields(kept);
       rest = keep(rest, whole);
       if (keptBytes < whole) return;
@@ -182,7 +182,7 @@ function checkFields(head: Buffer): void {
 
 function parseFrame(frame: Buffer): Frame {
   checkFields(frame);
-  const payload = frame.subarray(HEAD);
+  const payload = frame.subarray(HEAD_BYTES);
   if (crc32(payload) !== frame.readUInt32BE(12)) throw new WireError("a frame whose checksum does not match");
   return { kind: frame.readUInt8(5), isLast: frame.readUInt16BE(6) === LAST, id: frame.readUInt32BE(8), payload };
 }

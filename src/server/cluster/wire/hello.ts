@@ -10,7 +10,7 @@ import { WireError } from "./wire-error.ts";
 export type Purpose = "raft" | "snapshot" | "forward";
 
 /** Identity and state that a process sends about itself. They are read again at each hello, so getters may return new values. */
-export interface Self {
+export interface SelfDescription {
   readonly nodeId: string;
   /** Identity of the data directory; empty for a command line. */
   readonly storageId: string;
@@ -18,7 +18,7 @@ export interface Self {
   readonly epoch: number | undefined;
   readonly clusterId: string;
   /** Lowest and highest version of the protocol. */
-  readonly proto: readonly [least: number, greatest: number];
+  readonly proto: readonly [min: number, max: number];
   /** Bit set of features. */
   readonly feat: number;
   /** Address for consensus, so that a member that was away can reach a node that it does not know yet. */
@@ -31,7 +31,7 @@ export interface Self {
   readonly log?: { readonly lastIndex: number; readonly term: number } | undefined;
 }
 
-export interface Hello extends Self {
+export interface Hello extends SelfDescription {
   readonly purpose: Purpose;
   /** Node id that the dialing side wants to reach; `undefined` if any node will do. */
   readonly to: string | undefined;
@@ -63,15 +63,20 @@ export const HELLO_MS = 5_000;
 
 const CODE = /^[a-z][a-z_]{0,63}$/;
 
-export function helloOf(self: Self, purpose: Purpose, to: string | undefined, clusterId: string): unknown {
+export function describeHello(
+  self: SelfDescription,
+  purpose: Purpose,
+  to: string | undefined,
+  clusterId: string,
+): unknown {
   return { v: 1, ...describe(self, clusterId), purpose, to };
 }
 
-export function helloOkOf(self: Self, clusterId: string): unknown {
+export function describeHelloOk(self: SelfDescription, clusterId: string): unknown {
   return { v: 1, ...describe(self, clusterId) };
 }
 
-function describe(self: Self, clusterId: string) {
+function describe(self: SelfDescription, clusterId: string) {
   const { nodeId, storageId, epoch, proto, feat, raftAddr, incarnation, joined, log } = self;
   const required = { cluster: clusterId, epoch, node: nodeId, storage: storageId, proto, feat };
   return { ...required, raft: raftAddr, inc: incarnation, joined, last: log?.lastIndex, term: log?.term };
@@ -88,7 +93,7 @@ export function parseHello(payload: Uint8Array): Hello {
 }
 
 /** Parses the positive answer to a hello. Throws `WireError`. */
-export function parseHelloOk(payload: Uint8Array): Self {
+export function parseHelloOk(payload: Uint8Array): SelfDescription {
   return parseSelf(parseObject(payload));
 }
 
@@ -103,10 +108,10 @@ export function parseRefusal(payload: Uint8Array): string {
  * Checks a hello without knowledge of the members, in the order of the reference. Returns a refusal code, or `undefined` if all
  * checks pass. `peer`: named by the certificate. `self`: this side, which has the secrets of `clusterIds`.
  */
-export function judgeHello(
-  hello: Self,
+export function helloRefusalCode(
+  hello: SelfDescription,
   peer: Peer,
-  self: Self,
+  self: SelfDescription,
   clusterIds: readonly string[],
 ): HelloRefusalCode | undefined {
   if (peer.id !== hello.nodeId) return "identity_mismatch";
@@ -118,7 +123,7 @@ export function judgeHello(
   return undefined;
 }
 
-function parseSelf(value: Readonly<Record<string, unknown>>): Self {
+function parseSelf(value: Readonly<Record<string, unknown>>): SelfDescription {
   const { v, cluster, epoch, node, storage, proto, feat, raft, inc, joined, last, term } = value;
   if (v !== 1) throw new WireError("a hello of another version");
   if (!Array.isArray(proto) || proto.length !== 2) throw new WireError("a hello without its range of protocols");

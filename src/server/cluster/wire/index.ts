@@ -14,12 +14,12 @@ export {
   createFrameDecoder,
   encodeFrame,
   encodeJson,
-  FRAME_OVERHEAD,
+  FRAME_OVERHEAD_BYTES,
   type Frame,
   KIND,
-  MAX_PAYLOAD,
+  MAX_PAYLOAD_BYTES,
 } from "./frame.ts";
-export type { Hello, Self } from "./hello.ts";
+export type { Hello, SelfDescription } from "./hello.ts";
 export type { Link, LinkHandlers, Pulse } from "./link.ts";
 export {
   type InboundLink,

@@ -8,7 +8,7 @@
 
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../identity/index.ts";
-import { createFrameDecoder, encodeFrame, FRAME_OVERHEAD, type Frame, KIND, MAX_PAYLOAD } from "./frame.ts";
+import { createFrameDecoder, encodeFrame, FRAME_OVERHEAD_BYTES, type Frame, KIND, MAX_PAYLOAD_BYTES } from "./frame.ts";
 import { HELLO_BYTES } from "./hello.ts";
 import type { Timing } from "./timing.ts";
 import { WireError } from "./wire-error.ts";
@@ -51,12 +51,12 @@ export interface Link extends Wire {
 
 interface WireOptions {
   readonly socket: TLSSocket;
-  readonly isDialler: boolean;
+  readonly isDialer: boolean;
   readonly timing: Timing;
   /**
    * Handles the first frame and returns the handlers for the others; `undefined` if it closed the wire. May throw `WireError`.
    */
-  onFirst(frame: Frame, wire: Wire): LinkHandlers | undefined;
+  onFirstFrame(frame: Frame, wire: Wire): LinkHandlers | undefined;
   /** Called when the wire ends before its first frame was accepted. */
   onEarlyEnd(error: Error | undefined): void;
 }
@@ -66,21 +66,21 @@ const KEEPALIVE_MS = 15_000;
  * Interval of probes. After three without an answer the link is closed. The timer counts them, so that a process that slept can
  * read first.
  */
-const PING_MS = 2_500;
-const MAX_SILENT_TURNS = 3;
+const PROBE_INTERVAL_MS = 2_500;
+const MAX_SILENT_INTERVALS = 3;
 /** Limit of the accepting side, which is longer: the dialing side has to know earlier. */
-const MAX_SILENT_TURNS_ACCEPTED = 6;
+const MAX_SILENT_INTERVALS_ACCEPTED = 6;
 const LINGER_MS = 1_000;
 /** Maximum queued bytes; a peer that sends requests without reading the answers is disconnected. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 
-export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: WireOptions): Wire {
+export function openWire({ socket, isDialer, timing, onFirstFrame, onEarlyEnd }: WireOptions): Wire {
   const decoder = createFrameDecoder(HELLO_BYTES);
   let handlers: LinkHandlers | undefined;
   let isEnded = false;
   let isEnding = false;
   let failure: Error | undefined;
-  let silentTurns = 0;
+  let silentIntervals = 0;
   let stopTimer = () => {};
   const probes = new Set<(isThere: boolean) => void>();
 
@@ -116,12 +116,12 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
         };
         const stopLimit = timing.after(ms, () => done(false));
         probes.add(done);
-        ask();
+        sendProbe();
       });
     },
   };
 
-  function ask(): void {
+  function sendProbe(): void {
     const question = handlers?.pulse?.question();
     wire.send(question === undefined ? PING : encodeFrame({ kind: KIND.ping }, question));
   }
@@ -140,23 +140,23 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
   }
 
   function watch(): void {
-    stopTimer = timing.after(PING_MS, () => {
-      silentTurns += 1;
-      if (silentTurns > (isDialler ? MAX_SILENT_TURNS : MAX_SILENT_TURNS_ACCEPTED)) {
+    stopTimer = timing.after(PROBE_INTERVAL_MS, () => {
+      silentIntervals += 1;
+      if (silentIntervals > (isDialer ? MAX_SILENT_INTERVALS : MAX_SILENT_INTERVALS_ACCEPTED)) {
         wire.close(new Error("the peer is silent"));
         return;
       }
-      if (isDialler) ask();
+      if (isDialer) sendProbe();
       watch();
     });
   }
 
   function receive(frame: Frame): void {
     if (handlers === undefined) {
-      handlers = onFirst(frame, wire);
+      handlers = onFirstFrame(frame, wire);
       if (handlers === undefined || isEnded || isEnding) return;
-      decoder.setLimit(FRAME_OVERHEAD + MAX_PAYLOAD);
-      if (isDialler && handlers.pulse !== undefined) ask();
+      decoder.setLimit(FRAME_OVERHEAD_BYTES + MAX_PAYLOAD_BYTES);
+      if (isDialer && handlers.pulse !== undefined) sendProbe();
       watch();
     } else if (frame.kind === KIND.ping) {
       const { pulse } = handlers;
@@ -172,7 +172,7 @@ export function openWire({ socket, isDialler, timing, onFirst, onEarlyEnd }: Wir
   socket.setNoDelay(true);
   socket.setKeepAlive(true, KEEPALIVE_MS);
   socket.on("data", (chunk: Buffer) => {
-    silentTurns = 0;
+    silentIntervals = 0;
     try {
       for (const frame of decoder.push(chunk)) {
         if (isEnded || isEnding) return;

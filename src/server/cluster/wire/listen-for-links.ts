@@ -10,14 +10,14 @@ import { formatAddress, type Log, parseAddress } from "../../../base/index.ts";
 import type { Identity, Peer } from "../identity/index.ts";
 import { encodeFrame, encodeJson, type Frame, KIND } from "./frame.ts";
 import {
+  describeHelloOk,
   HELLO_MS,
   type Hello,
   type HelloRefusalCode,
-  helloOkOf,
-  judgeHello,
+  helloRefusalCode,
   type Purpose,
   parseHello,
-  type Self,
+  type SelfDescription,
 } from "./hello.ts";
 import { type Link, type LinkHandlers, openWire, type Wire } from "./link.ts";
 import type { Rivals } from "./rivals.ts";
@@ -34,7 +34,7 @@ export interface ListenOptions {
   /** `host:port` or `:port`. */
   readonly listen: string;
   readonly identity: Identity;
-  readonly self: Self;
+  readonly self: SelfDescription;
   /** Maximum links of one peer, by purpose; a purpose without a number is refused. */
   readonly links: Readonly<Partial<Record<Purpose, number>>>;
   /**
@@ -44,7 +44,7 @@ export interface ListenOptions {
   readonly replaces: boolean;
   readonly admitsCli: boolean;
   /** Returns a refusal code according to the members and their storages, or `undefined`. */
-  judge(hello: Hello, peer: Peer): string | undefined;
+  refusalCodeFor(hello: Hello, peer: Peer): string | undefined;
   /** Arbitration between processes with one node id; if omitted, a new process replaces the earlier one. */
   readonly rivals?: Rivals<InboundLink>;
   /** Called when a peer was refused with this code. */
@@ -79,7 +79,7 @@ export interface LinkListener {
 }
 
 /** Maximum number of connections without a hello. */
-const MAX_STRANGERS = 256;
+const MAX_UNGREETED = 256;
 /** Maximum number of peers whose last refusal is remembered, so that it is logged once. */
 const MAX_REMEMBERED = 1_000;
 
@@ -87,7 +87,7 @@ const MAX_REMEMBERED = 1_000;
 export async function listenLinks(options: ListenOptions): Promise<LinkListener> {
   const { name, listen, identity, self, log, timing = systemTiming } = options;
   const links = new Set<InboundLink>();
-  const strangers = new Map<string, { readonly socket: Socket; readonly stopTimer: () => void }>();
+  const ungreeted = new Map<string, { readonly socket: Socket; readonly stopTimer: () => void }>();
   const lastRefusals = new Map<string, string>();
   const counts = { accepted: 0, untrusted: 0, malformed: 0, overflowed: 0 };
   const refused = new Map<string, number>();
@@ -97,7 +97,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
   // TCP connections are counted, so that a connection counts before its TLS handshake. TCP and TLS socket of a connection have
   // the same remote address.
   server.on("connection", (socket: Socket) => {
-    if (strangers.size >= MAX_STRANGERS) {
+    if (ungreeted.size >= MAX_UNGREETED) {
       counts.overflowed += 1;
       socket.destroy();
       return;
@@ -107,8 +107,8 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
       counts.malformed += 1;
       socket.destroy();
     });
-    strangers.set(key, { socket, stopTimer });
-    socket.once("close", () => greeted(key));
+    ungreeted.set(key, { socket, stopTimer });
+    socket.once("close", () => removeStranger(key));
     socket.on("error", () => undefined);
   });
   server.on("tlsClientError", (error: Error & { readonly code?: string }, socket) => {
@@ -128,38 +128,38 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
       socket.destroy();
       return;
     }
-    meet(socket, peer);
+    awaitHello(socket, peer);
   });
 
-  function greeted(key: string): void {
-    strangers.get(key)?.stopTimer();
-    strangers.delete(key);
+  function removeStranger(key: string): void {
+    ungreeted.get(key)?.stopTimer();
+    ungreeted.delete(key);
   }
 
-  function logOnce(who: string, reason: string, tell: (reason: string) => void): void {
+  function logOnce(who: string, reason: string, writeLog: (reason: string) => void): void {
     if (lastRefusals.get(who) === reason) return;
     if (lastRefusals.size >= MAX_REMEMBERED) lastRefusals.clear();
     lastRefusals.set(who, reason);
-    tell(reason);
+    writeLog(reason);
   }
 
-  function meet(socket: TLSSocket, peer: Peer): void {
+  function awaitHello(socket: TLSSocket, peer: Peer): void {
     const key = keyOf(socket);
     openWire({
       socket,
-      isDialler: false,
+      isDialer: false,
       timing,
-      onFirst: (frame, wire) => answerHello(frame, wire, peer, () => greeted(key)),
+      onFirstFrame: (frame, wire) => answerHello(frame, wire, peer, () => removeStranger(key)),
       onEarlyEnd: (error) => {
         if (error instanceof WireError) counts.malformed += 1;
       },
     });
   }
 
-  function answerHello(frame: Frame, wire: Wire, peer: Peer, isGreeted: () => void): LinkHandlers | undefined {
+  function answerHello(frame: Frame, wire: Wire, peer: Peer, onGreeted: () => void): LinkHandlers | undefined {
     if (frame.kind !== KIND.hello) throw new WireError("the first frame is not a hello");
     const hello = parseHello(frame.payload);
-    const code = judge(hello, peer);
+    const code = refusalCodeFor(hello, peer);
     const who = `${peer.kind} ${peer.id} ${hello.purpose}`;
     if (code !== undefined) {
       refused.set(code, (refused.get(code) ?? 0) + 1);
@@ -172,11 +172,11 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
       return undefined;
     }
     lastRefusals.delete(who);
-    isGreeted();
+    onGreeted();
     counts.accepted += 1;
     const link: InboundLink = { ...wire, peer, hello };
     links.add(link);
-    wire.send(encodeFrame({ kind: KIND.helloOk }, encodeJson(helloOkOf(self, peer.clusterId))));
+    wire.send(encodeFrame({ kind: KIND.helloOk }, encodeJson(describeHelloOk(self, peer.clusterId))));
     const handlers = options.onLink(link);
     return {
       onFrame: handlers.onFrame,
@@ -192,15 +192,15 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     };
   }
 
-  function judge(hello: Hello, peer: Peer): string | undefined {
-    const code: HelloRefusalCode | undefined = judgeHello(hello, peer, self, identity.clusterIds);
+  function refusalCodeFor(hello: Hello, peer: Peer): string | undefined {
+    const code: HelloRefusalCode | undefined = helloRefusalCode(hello, peer, self, identity.clusterIds);
     if (code !== undefined) return code;
     const allowed = options.links[hello.purpose];
     if (allowed === undefined || (peer.kind === "cli" && !options.admitsCli)) return "wrong_purpose";
     const same = [...links].filter((link) => link.hello.purpose === hello.purpose && isSame(link.peer, peer));
-    const rivalry = same[0] === undefined ? undefined : options.rivals?.judge(same[0], hello);
+    const rivalry = same[0] === undefined ? undefined : options.rivals?.refusalCodeFor(same[0], hello);
     if (rivalry !== undefined) return rivalry;
-    const judged = options.judge(hello, peer);
+    const judged = options.refusalCodeFor(hello, peer);
     if (judged !== undefined) return judged;
     if (hello.to !== undefined && hello.to !== self.nodeId) return "wrong_node";
     if (same.length < allowed) return undefined;
@@ -209,7 +209,7 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
     return undefined;
   }
 
-  await bind(server, name, listen);
+  await startListening(server, name, listen);
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error(`the ${name} listener has no address`);
 
@@ -221,14 +221,14 @@ export async function listenLinks(options: ListenOptions): Promise<LinkListener>
       stopFollowing();
       const closed = server.listening ? once(server, "close") : undefined;
       server.close();
-      for (const { socket } of strangers.values()) socket.destroy();
+      for (const { socket } of ungreeted.values()) socket.destroy();
       for (const link of [...links]) link.close();
       await closed;
     },
   };
 }
 
-async function bind(server: ReturnType<typeof createServer>, name: string, listen: string): Promise<void> {
+async function startListening(server: ReturnType<typeof createServer>, name: string, listen: string): Promise<void> {
   const address = parseAddress(listen);
   if (address === undefined) throw new Error(`the ${name} address ${JSON.stringify(listen)} is not an address`);
   try {

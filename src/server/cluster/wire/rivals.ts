@@ -4,15 +4,18 @@
  * so the connected one is probed first, and its successor has to dial again.
  */
 
-import type { HelloRefusalCode, Self } from "./hello.ts";
+import type { HelloRefusalCode, SelfDescription } from "./hello.ts";
 import type { Wire } from "./link.ts";
 
 export interface Rivals<Present extends RivalLink> {
   /** Returns the code to refuse `hello` with while `present` is connected; `undefined` if it may take its place. */
-  judge(present: Present, hello: Pick<Self, "nodeId" | "incarnation">): HelloRefusalCode | undefined;
+  refusalCodeFor(
+    present: Present,
+    hello: Pick<SelfDescription, "nodeId" | "incarnation">,
+  ): HelloRefusalCode | undefined;
 }
 
-export type RivalLink = Pick<Wire, "probe" | "close"> & { readonly hello: Pick<Self, "incarnation"> };
+export type RivalLink = Pick<Wire, "probe" | "close"> & { readonly hello: Pick<SelfDescription, "incarnation"> };
 
 /**
  * Timeout of a probe, in milliseconds. A busy process answers within it; a dialing peer tries again after about half a second.
@@ -42,7 +45,7 @@ export function createRivals<Present extends RivalLink>({ decidesRivalry, now }:
   };
 
   return {
-    judge(present, { nodeId, incarnation }) {
+    refusalCodeFor(present, { nodeId, incarnation }) {
       const other = present.hello.incarnation;
       if (other === undefined || incarnation === undefined || other === incarnation) return undefined;
       const at = answered.get(present);

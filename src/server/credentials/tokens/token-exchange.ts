@@ -106,7 +106,7 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
 
   async function discover(): Promise<NonNullable<typeof discovered>> {
     try {
-      const endpoint = await options.findEndpoint({ limitMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
+      const endpoint = await options.findEndpoint({ timeoutMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
       forgetEndpoint();
       const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
       discovered = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };

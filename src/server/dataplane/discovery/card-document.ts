@@ -36,7 +36,7 @@ export async function cardDocument(
   { fronted, name }: AgentPath,
   { governance: { auth, publicUrl }, cardKeys: { keys } }: Snapshot,
   method: string,
-  { ownCards, governing }: Ports,
+  { ownCards, governancePorts }: Ports,
 ): Promise<OwnDocument> {
   if (method === "OPTIONS") return { status: 204, body: "" };
   if (method !== "GET" && method !== "HEAD") {
@@ -48,7 +48,9 @@ export async function cardDocument(
     const message = "The address of this agent is unknown: the deployment document has no `public_url`.";
     throw new GatewayError("no_public_url", message);
   }
-  const issuer = auth?.issuers.map(({ issuer: name }) => governing?.issuerUrl(name)).find((url) => url !== undefined);
+  const issuer = auth?.issuers
+    .map(({ issuer: name }) => governancePorts?.issuerUrl(name))
+    .find((url) => url !== undefined);
   const terms: CardTerms = {
     url: `${publicUrl}/a2a/${fronted.name}`,
     needsBearer: auth !== undefined,

@@ -8,7 +8,7 @@ import { GatewayError } from "../../../base/index.ts";
 import { protectedResourceMetadata } from "../../auth/index.ts";
 import type { Snapshot } from "../../snapshot/index.ts";
 import type { OwnDocument } from "../own-document.ts";
-import type { Governing } from "../ports.ts";
+import type { GovernancePorts } from "../ports.ts";
 import { CARD_CACHE_CONTROL, CARD_KEYS_PATH } from "./card-document.ts";
 
 const PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource";
@@ -24,14 +24,14 @@ interface WellKnown {
 export function wellKnown(
   { url = "/", method }: Pick<IncomingMessage, "url" | "method">,
   { governance: { auth }, fronted, cardKeys: { jwks } }: Snapshot,
-  governing: Governing | undefined,
+  governancePorts: GovernancePorts | undefined,
 ): WellKnown | undefined {
   if (!url.startsWith("/.well-known/") || (method !== "GET" && method !== "HEAD")) return undefined;
   const [path = ""] = url.split("?", 1);
   if (path === CARD_KEYS_PATH) return { route: "card_keys", document: cardKeysDocument(jwks) };
   const isOfServer = path.startsWith(OF_SERVER);
   if (path !== PROTECTED_RESOURCE && !isOfServer) return undefined;
-  if (auth?.publicUrl === undefined || governing === undefined) {
+  if (auth?.publicUrl === undefined || governancePorts === undefined) {
     throw new GatewayError(
       "not_found",
       "This gateway has no resource metadata: the deployment document sets no `auth` or no `public_url`.",
@@ -41,7 +41,7 @@ export function wellKnown(
   if (isOfServer && (server === undefined || fronted.at("mcp", server) === undefined)) {
     throw new GatewayError("not_found", "No MCP server of this name is configured.");
   }
-  const metadata = protectedResourceMetadata(auth, (name) => governing.issuerUrl(name), server);
+  const metadata = protectedResourceMetadata(auth, (name) => governancePorts.issuerUrl(name), server);
   return { route: "protected_resource", document: { body: JSON.stringify(metadata) } };
 }
 

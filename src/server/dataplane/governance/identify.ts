@@ -7,10 +7,10 @@ import {
   type Caller,
   challengeOf,
   type Identification,
-  presentedOf,
+  presentedCredentials,
 } from "../../auth/index.ts";
 import type { Governance } from "../../snapshot/index.ts";
-import type { Governing } from "../ports.ts";
+import type { GovernancePorts } from "../ports.ts";
 
 /** Signal for token checks, which have their own timeout and are not aborted when the client leaves. */
 const NEVER_ABORTED = new AbortController().signal;
@@ -42,7 +42,7 @@ const unauthenticated = (auth: AuthRules, fault: string, key?: NamedKey, server?
 export function recheckCredential(
   caller: Caller,
   { auth }: Governance,
-  { callers }: Governing,
+  { callers }: GovernancePorts,
   challengedServer?: string | undefined,
 ): void {
   if (auth !== undefined && !callers.isUnchanged(caller))
@@ -66,19 +66,19 @@ export interface IdentifyOptions {
 export function identify(
   request: IncomingMessage,
   governance: Governance,
-  governing: Governing | undefined,
+  governancePorts: GovernancePorts | undefined,
   { requestId, protocolToken, serverNames, challengedServer }: IdentifyOptions,
 ): Caller | Promise<Caller> {
   const { auth } = governance;
   if (auth === undefined) return ANONYMOUS;
-  if (governing === undefined)
+  if (governancePorts === undefined)
     throw new Error("the configuration has `auth`, but no component that recognizes callers");
-  const presented = presentedOf(request, protocolToken);
+  const presented = presentedCredentials(request, protocolToken);
   const { authorization } = presented;
   const last = authorization === undefined ? undefined : lastCallers.get(request.socket)?.get(authorization);
-  const cached = last && governing.callers.recheck(last, auth);
+  const cached = last && governancePorts.callers.recheck(last, auth);
   if (cached?.kind === "caller") return cached.caller;
-  const identified = governing.callers.identify(presented, auth, serverNames, NEVER_ABORTED);
+  const identified = governancePorts.callers.identify(presented, auth, serverNames, NEVER_ABORTED);
   const toCaller = (identification: Identification): Caller => {
     if (identification.kind === "caller") {
       const { caller } = identification;
@@ -88,7 +88,7 @@ export function identify(
       return caller;
     }
     const { fault, issuer, key } = identification;
-    governing.trail.recordFailedAuthentication({
+    governancePorts.trail.recordFailedAuthentication({
       fault,
       issuer: issuer ?? null,
       key: key?.name ?? null,

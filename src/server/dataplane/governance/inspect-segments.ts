@@ -28,7 +28,7 @@ interface RequestContext {
  */
 export type ParallelVerdict = Promise<GatewayError | undefined> | undefined;
 
-interface InspectedSegments {
+interface RequestInspectionOutcome {
   /** New texts by segment; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
   /**
@@ -48,7 +48,7 @@ export async function inspectSegments(
   segments: readonly Segment[],
   occasion: InspectionContext,
   { exchange, effective, request, sinks }: RequestContext,
-): Promise<InspectedSegments> {
+): Promise<RequestInspectionOutcome> {
   const settle = (judged: GuardResult): GatewayError | undefined => {
     const { error, decisionsHeader: acted } = settleInspection(judged, request, effective, sinks);
     exchange.report.facts.trace?.recordRequestFindings(judged.judgement?.annotations ?? NOTHING_FOUND, segments);

@@ -30,7 +30,7 @@ const MESSAGES_VERSION = "2023-06-01";
 
 type CallPorts = Pick<
   Ports,
-  "snapshot" | "origins" | "admission" | "presenter" | "metrics" | "governing" | "statistics"
+  "snapshot" | "origins" | "admission" | "presenter" | "metrics" | "governancePorts" | "statistics"
 >;
 
 /** Returns the function that calls a model. It uses the providers of the configuration in force at the time of the call. */
@@ -43,7 +43,7 @@ export function createModelCalls(ports: CallPorts): CallModel {
       throw new GatewayError("not_found", `no provider \`${question.provider}\` is configured`);
     const asker = { name: `gateway:${question.detector}`, profile: { name: undefined } };
     const asked = { hop: "llm", provider: addressed.name, label: question.model } as const;
-    const use = beginUse(ports.governing?.ledger, asker, asked);
+    const use = beginUse(ports.governancePorts?.ledger, asker, asked);
     let hasFailed = true;
     const meter = createMeter({
       charge: undefined,
@@ -88,7 +88,7 @@ async function forwardQuestion(
   addressed: Provider,
   { snapshot, downstream, meter, tracer, ports }: CallContext,
 ): Promise<UpstreamChannel> {
-  const { candidates, refusal } = candidatesOf(question, addressed, snapshot, ports.governing?.suspensions);
+  const { candidates, refusal } = candidatesOf(question, addressed, snapshot, ports.governancePorts?.suspensions);
   const [first] = candidates;
   if (first === undefined) throw refusal;
   const request = randomUUID();

@@ -69,7 +69,7 @@ async function rowsOf(
   detectors: readonly string[],
 ): Promise<readonly Row[]> {
   const { state = "fetching", done = 0, message } = status ?? {};
-  const manifest = await store.known(model, parts).catch(notKnown);
+  const manifest = await store.known(model, parts).catch(ignoreModelError);
   const common = {
     model: model.name,
     state,
@@ -98,14 +98,14 @@ async function rowsOf(
 }
 
 /** Ignores a model error: the fetch reports its reason. */
-function notKnown(error: unknown): undefined {
+function ignoreModelError(error: unknown): undefined {
   if (error instanceof ModelError) return undefined;
   throw error;
 }
 
 async function unusedRows(store: OpenStore, needs: readonly ModelNeed[]): Promise<readonly Row[]> {
   const { unused } = await readCacheInventory(store, needs).catch((error: unknown) => {
-    notKnown(error);
+    ignoreModelError(error);
     return { unused: [] };
   });
   return unused

@@ -15,14 +15,14 @@ interface ControlsOptions {
   readonly decisions: ControlDecisions;
   readonly clock: Pick<Clock, "now">;
   /** Loads the citing packs by control; called once, at the first list. */
-  readonly citing: () => Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly citingPacks: () => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-export function controlRows({ configuration, decisions, clock, citing }: ControlsOptions): RowsOf<"controls"> {
-  let packs: ReturnType<ControlsOptions["citing"]> | undefined;
+export function controlRows({ configuration, decisions, clock, citingPacks }: ControlsOptions): RowsOf<"controls"> {
+  let packs: ReturnType<ControlsOptions["citingPacks"]> | undefined;
   return {
     async list() {
-      packs ??= citing();
+      packs ??= citingPacks();
       const cited = await packs;
       const compiled = configuration.running()?.compiled;
       const rules = compiled?.kind === "compiled" ? rulesByControl(compiled.snapshot) : new Map<string, string[]>();

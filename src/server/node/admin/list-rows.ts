@@ -26,7 +26,7 @@ const createdRows = ({ configuration, store, models, certificates, decisions, cl
   ({
     artifacts: artifactRows({ configuration, store, supply: models }),
     certificates: certificateRows(certificates),
-    controls: controlRows({ configuration, decisions, clock, citing: citingPacks }),
+    controls: controlRows({ configuration, decisions, clock, citingPacks }),
   }) satisfies Partial<Rows>;
 
 /** Returns the rows of all lists. `opened`: rows of parts that the node has opened for other purposes too. */

@@ -8,15 +8,15 @@ import {
   createTokenPrincipals,
   loadPolicy,
   openAdminListener,
+  openAdminPlane,
   openAdminSocket,
-  openPlane,
   PERMIT_ALL,
   type Ports,
 } from "../../admin/index.ts";
 import { createCachedVerifier } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
-import { beside, openDisk } from "../configuration/read-configuration-files.ts";
-import { ConfigurationRefused } from "../configuration/startup-errors.ts";
+import { ConfigurationRefused } from "../configuration/environment-settings.ts";
+import { openDisk, resolveBeside } from "../configuration/read-configuration-files.ts";
 import type { TokenVerifiers } from "../governance/token-verifiers.ts";
 
 /** Default of `roles.claim` (specification document 2). */
@@ -32,7 +32,7 @@ export type PolicyRead =
  */
 export async function readPolicy({ admin }: NodeFile, path: string): Promise<PolicyRead | undefined> {
   if (admin?.policy_file === undefined) return undefined;
-  const file = beside(path, admin.policy_file);
+  const file = resolveBeside(path, admin.policy_file);
   const text = await openDisk().readText(file);
   if (text.kind === "problem") return { kind: "refused", problems: [`admin.policy_file: ${text.message}`] };
   const policy = await loadPolicy(text.text);
@@ -73,7 +73,7 @@ export async function openAdminListeners(options: AdminPlaneOptions, owner: Life
   const { nodeFile, path, access, ports, tokens, log } = options;
   const { local_socket: socketFile, listen = "", issuers: bindings = [] } = nodeFile.admin ?? {};
   if (socketFile === undefined && listen === "") return { socket: undefined, listen: undefined };
-  const plane = owner.own("admin plane", openPlane(ports, access), (it) => it.close());
+  const plane = owner.own("admin plane", openAdminPlane(ports, access), (it) => it.close());
 
   const bound = bindings.map(({ issuer, audience, roles }) => ({
     issuer,
@@ -82,7 +82,7 @@ export async function openAdminListeners(options: AdminPlaneOptions, owner: Life
   }));
   const principals = createTokenPrincipals(bound, createCachedVerifier(tokens.verifier, ports.clock), log);
 
-  const socket = socketFile && beside(path, socketFile);
+  const socket = socketFile && resolveBeside(path, socketFile);
   if (socket) owner.own("admin socket", await openAdminSocket({ path: socket, plane }), (it) => it.close());
   const network =
     listen === ""

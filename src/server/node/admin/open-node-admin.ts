@@ -9,7 +9,7 @@ import type { NodeParts } from "../node-parts.ts";
 import { rehearsalsPort } from "../rehearsal/rehearsals-port.ts";
 import { awaitWorkersOnWrite, workersStatusOf } from "../worker/index.ts";
 import { backendsPort } from "./backends-port.ts";
-import { governedPort } from "./governed-port.ts";
+import { governanceListsPort } from "./governance-lists-port.ts";
 import { guardrailsPort } from "./guardrails-port.ts";
 import { listRows } from "./list-rows.ts";
 import { listenersOf } from "./listeners.ts";
@@ -19,7 +19,7 @@ import { secretsPort } from "./secrets-port.ts";
 import { sourcesPort } from "./sources-port.ts";
 
 /** Returns the open listeners of the node, as shown to an operator. */
-export const listening = ({ settings, observed, late }: Pick<NodeParts, "settings" | "observed" | "late">) =>
+export const openListeners = ({ settings, observed, late }: Pick<NodeParts, "settings" | "observed" | "late">) =>
   listenersOf(settings.nodeFile, { ...late, metrics: observed.metricsAddress });
 
 /** Opens the admin plane; `owner` closes it. Rejects if a listener cannot be opened. */
@@ -32,8 +32,8 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
   const { env, workers, build, log } = options;
   const { statistics, refusals, requests, records, decisions } = traffic;
   const refused = refusalRows(refusals);
-  const governed = governedPort({
-    ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: parts.governing.budgets },
+  const governance = governanceListsPort({
+    ...{ configuration, view: cluster.view, node: cluster.status().nodeId, ledger: parts.governancePorts.budgets },
     refusals: { ofBucket: (bucket) => refusals.ofBucket(bucket), onChange: (listener) => refused.onChange(listener) },
   });
   const guardrails = guardrailsPort(configuration, instruments);
@@ -52,7 +52,7 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
           version: build.version,
           startedAt: settings.startedAt,
           uptimeMs: () => systemClock.monotonic() - settings.startedMonotonic,
-          listeners: () => listening(parts),
+          listeners: () => openListeners(parts),
           readiness: observed.readiness,
           configuration: () => configurationStatus(configuration),
           models: () => models.status().map(modelStatusOf),
@@ -63,11 +63,18 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
             return workersStatusOf(fleet?.status(), { wanted: isLeftOut ? 0 : workers, isServing });
           },
           forwardProxies: () => proxiedUpstreams(upstreamsOf(nodeFile, configuration), proxies),
-          keyLastUsedAt: (id) => parts.governing.callers.lastUsedAt(id),
+          keyLastUsedAt: (id) => parts.governancePorts.callers.lastUsedAt(id),
         },
         backends: backendsPort(configuration, statistics, (provider) => late.dataPlane?.members(provider)),
-        governed,
-        rehearsals: rehearsalsPort({ configuration, cluster, store: records, governed, env, now: systemClock.now }),
+        governance,
+        rehearsals: rehearsalsPort({
+          configuration,
+          cluster,
+          store: records,
+          governance,
+          env,
+          now: systemClock.now,
+        }),
         guardrails,
         rows: listRows(
           { ...parts.reconciled, refusals: refused, requests: requests.rows, ...parts.history.rows, guardrails },
@@ -76,10 +83,10 @@ export async function openNodeAdmin(parts: NodeParts, owner: Lifetime): Promise<
         audit: auditSink(parts.trail, parts.failures),
         logins: loginsOf(nodeFile),
         clock,
-        caughtUp: fleet && (() => Promise.all([fleet.whenReported(), instruments.refresh()]).then(() => undefined)),
+        catchUp: fleet && (() => Promise.all([fleet.whenReported(), instruments.refresh()]).then(() => undefined)),
         randomBytes: pooledRandomBytes,
         // The detectors are loaded at the first check, so that a start does not wait for their tables.
-        secretIn: async (text) => (await import("../../detectors/index.ts")).secretIn(text),
+        detectSecret: async (text) => (await import("../../detectors/index.ts")).secretIn(text),
         log,
       },
     },

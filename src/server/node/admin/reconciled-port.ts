@@ -1,6 +1,6 @@
 /** Rows of `reconcile` and `reconcile_verdicts`, from the replicated ledger. Source: design decisions, section 14. */
 import type { RowArrayOf } from "../../admin/index.ts";
-import { type Entry, type Ledger, verdictsOf } from "../../reconcile/index.ts";
+import { type Ledger, type LedgerEntry, verdictsOf } from "../../reconcile/index.ts";
 
 export interface ReconciledRows {
   readonly reconcile: RowArrayOf<"reconcile">;
@@ -8,7 +8,7 @@ export interface ReconciledRows {
 }
 
 export function reconciledRows(ledger: Ledger): ReconciledRows {
-  const judged = (provider: string | undefined): readonly Entry[] =>
+  const judged = (provider: string | undefined): readonly LedgerEntry[] =>
     Array.from(ledger.entries(), ({ value }) => value).filter(
       (entry) => entry.judged !== undefined && (provider === undefined || entry.provider === provider),
     );

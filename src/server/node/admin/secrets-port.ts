@@ -3,13 +3,13 @@ import { refusal, refusedCommand, type SecretRecord, type Secrets } from "../../
 import type { Cluster, WriteOptions } from "../../cluster/index.ts";
 import { readSecret, type SecretRow, secretRowKey } from "../../core/state/index.ts";
 import {
-  type Plan,
   planDeleteSecret,
   planPutSecret,
   planRewrap,
   requestDigestOf,
   type SealedSecrets,
   type Sealing,
+  type SecretPlan,
 } from "../../secrets/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
@@ -46,12 +46,12 @@ export function secretsPort({ cluster, nodeSealing, configuration, now }: Secret
   };
 
   /** Proposes a plan's commands in order, and plans again if another write came between. */
-  const carryOut = async (plan: () => Plan, options: WriteOptions): Promise<boolean> => {
+  const executePlan = async (plan: () => SecretPlan, options: WriteOptions): Promise<boolean> => {
     for (let attempt = 1; ; attempt += 1) {
       const planned = plan();
       if (planned.kind === "refused") {
         if (planned.code === "not_found") return false;
-        throw refusal(planned.code === "sealed" ? "conflict" : "invalid", `${capital(planned.message)}.`);
+        throw refusal(planned.code === "sealed" ? "conflict" : "invalid", `${capitalize(planned.message)}.`);
       }
       let outdated = false;
       for (const [at, command] of planned.commands.entries()) {
@@ -81,21 +81,21 @@ export function secretsPort({ cluster, nodeSealing, configuration, now }: Secret
     list: () => Array.from(view.scan("secret/"), ([, value]) => recordOf(readSecret(value))),
     async put(name, value, options) {
       const { sealing } = requireSealing();
-      await carryOut(() => planPutSecret(name, value, sealing, now()), options);
+      await executePlan(() => planPutSecret(name, value, sealing, now()), options);
       const row = view.get(secretRowKey(name));
       if (row === undefined) throw refusal("conflict", "The secret was deleted at the same time.", { outcome: "done" });
       return recordOf(readSecret(row));
     },
     async delete(name, options) {
-      return await carryOut(() => planDeleteSecret(name, { view }), options);
+      return await executePlan(() => planDeleteSecret(name, { view }), options);
     },
     async rewrap(options) {
       const { sealing } = requireSealing();
-      await carryOut(() => planRewrap(sealing), options);
+      await executePlan(() => planRewrap(sealing), options);
       return { kek: sealing.keks.current.id, data_keys: Array.from(view.scan("ring/")).length };
     },
     requestDigest: (request) => requestDigestOf(requireSealing().sealing.keks.current, request),
   };
 }
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

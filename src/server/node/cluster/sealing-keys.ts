@@ -5,8 +5,8 @@
 import { deriveKeys, MIN_SECRET_LENGTH } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { deriveKeks, readKekFile, type Sealing } from "../../secrets/index.ts";
-import { beside } from "../configuration/read-configuration-files.ts";
-import { ConfigurationRefused } from "../configuration/startup-errors.ts";
+import { ConfigurationRefused } from "../configuration/environment-settings.ts";
+import { resolveBeside } from "../configuration/read-configuration-files.ts";
 
 const PREVIOUS = "GATEWAY_CLUSTER_SECRET_PREVIOUS";
 
@@ -27,7 +27,7 @@ export function keySourcesOf(
   if (previousSecret !== undefined && previousSecret.length < MIN_SECRET_LENGTH) {
     throw new ConfigurationRefused([`${PREVIOUS}: has fewer than ${MIN_SECRET_LENGTH} characters`]);
   }
-  const file = cluster.kek_file === undefined ? undefined : readKekFile(beside(path, cluster.kek_file));
+  const file = cluster.kek_file === undefined ? undefined : readKekFile(resolveBeside(path, cluster.kek_file));
   if (file?.kind === "problem") throw new ConfigurationRefused([`cluster.kek_file: ${file.message}`]);
   return { secret: cluster.secret, previousSecret, file: file?.bytes };
 }

@@ -5,7 +5,7 @@
  */
 import type { Cluster, StateView } from "../../cluster/index.ts";
 import { isLevelRising } from "../../core/state/index.ts";
-import { startsOf } from "../governance/usage-reports.ts";
+import { incarnationPorts } from "../governance/usage-reports.ts";
 
 /**
  * Maximum wait for an election and the start number, in milliseconds. After it the node starts anyway, since a node serves its
@@ -21,7 +21,7 @@ const LEVEL_LIMIT_MS = 1_000;
  */
 export async function waitForFeatureLevel(cluster: Pick<Cluster, "view" | "status" | "onStatus">): Promise<void> {
   const { view, status, onStatus } = cluster;
-  const { incarnation, onIncarnation } = startsOf(cluster);
+  const { incarnation, onIncarnation } = incarnationPorts(cluster);
   const isKnown = (): boolean => incarnation() > 0 && status().leaderId !== undefined;
   await waitUntil(isKnown, START_LIMIT_MS, (look) => [onIncarnation(look), onStatus(look)]);
   await waitUntil(
@@ -33,7 +33,7 @@ export async function waitForFeatureLevel(cluster: Pick<Cluster, "view" | "statu
 
 function waitUntil(
   isMet: () => boolean,
-  limitMs: number,
+  timeoutMs: number,
   watch: (check: () => void) => readonly (() => void)[],
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -42,7 +42,7 @@ function waitUntil(
       for (const unwatch of watches) unwatch();
       resolve();
     };
-    const limit = setTimeout(end, limitMs);
+    const limit = setTimeout(end, timeoutMs);
     const watches = watch(() => {
       if (isMet()) end();
     });

@@ -2,7 +2,7 @@
 import type { StateView } from "../../cluster/index.ts";
 import { formatProblem } from "../../core/config/index.ts";
 import type { Configuration } from "./configuration-types.ts";
-import { ConfigurationRefused } from "./startup-errors.ts";
+import { ConfigurationRefused } from "./environment-settings.ts";
 
 /** Returns a promise that only ever rejects: at a standstill. */
 export function rejectOnStartFailure(begun: ReturnType<Configuration["begin"]>): Promise<never> {

@@ -38,8 +38,8 @@ import { nextChange } from "./configuration-status.ts";
 import type { Configuration, ConfigurationOptions, StartFailure } from "./configuration-types.ts";
 import { BY_FILE, FILE_WRITE_MS, type FileOutcome, openDeploymentFile } from "./deployment-file.ts";
 import { readNode } from "./load-documents.ts";
-import { openCredentialWarning } from "./open-credentials.ts";
 import { type FileText, openDisk } from "./read-configuration-files.ts";
+import { unprotectedCredentialWarning } from "./unprotected-credentials.ts";
 
 /** Interval between attempts at a refused configuration, in milliseconds; the same as for checks of secret files. */
 const RETRY_REFUSED_MS = 10_000;
@@ -59,7 +59,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   /** Stored configuration whose models are still being fetched. */
   let awaitingSources: CompiledSources | undefined;
   let lastLogged = "";
-  let isOpenLogged = false;
+  let isUnprotectedLogged = false;
   let secretsWatch: { close(): void } | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
   let rebuildQueue: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     const common = { env, ofNodeFile, secrets, fileOverlays, trusted, hasReconciled: hasReconciled(view) };
     return { sources, ...common, limitRev, storedAt: storedAt(view), ...loaded };
   };
-  const compileWith = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): CompiledSources =>
+  const compileFrom = (sources: readonly Source[], secrets: SourcesInput["secrets"], models?: Views): CompiledSources =>
     compileSources(inputOf(sources, secrets, models));
 
   /** Loads the engines that the texts need, before any of them is compiled. */
@@ -98,7 +98,7 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
   const compile = async (sources: readonly Source[]): Promise<CompiledSources> => {
     await prepare(sources.map(({ text }) => text));
     const secrets = currentSecrets();
-    const looked = await compileFromCache(supply, (models) => compileWith(sources, secrets, models), signal);
+    const looked = await compileFromCache(supply, (models) => compileFrom(sources, secrets, models), signal);
     return prepareSources(looked.sources, signal);
   };
 
@@ -131,10 +131,10 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     signal,
     path: () => documents.documentPath,
     stored,
-    compile: (source) => (source.text === unusable?.text ? unusable.sources : compileWith([source], currentSecrets())),
+    compile: (source) => (source.text === unusable?.text ? unusable.sources : compileFrom([source], currentSecrets())),
     async prepare(text) {
       await prepare([text]);
-      const compiled = compileWith([{ name: FILE_SOURCE, text }], currentSecrets());
+      const compiled = compileFrom([{ name: FILE_SOURCE, text }], currentSecrets());
       const sources = await prepareSources(compiled, signal);
       unusable = sources === compiled ? undefined : { text, sources };
     },
@@ -193,9 +193,9 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
     running = next;
     servedRevisions = new Map(rows.map(({ name, revision }) => [name, revision]));
     for (const problem of problems) log.warn("configuration", { warning: formatProblem(problem) });
-    const open = openCredentialWarning(snapshot);
-    if (open !== undefined && !isOpenLogged) log.warn("configuration", { warning: open });
-    isOpenLogged = open !== undefined;
+    const open = unprotectedCredentialWarning(snapshot);
+    if (open !== undefined && !isUnprotectedLogged) log.warn("configuration", { warning: open });
+    isUnprotectedLogged = open !== undefined;
     options.onSnapshot(snapshot);
     guardrails?.keep(snapshot.guardrails);
     log.info("configuration applied", {

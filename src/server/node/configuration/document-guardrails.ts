@@ -12,10 +12,10 @@ import {
 import { type ModelNeed, modelNeeds } from "../../models/index.ts";
 import { openSecrets } from "../../secrets/index.ts";
 import { compileDeployment, type GuardedProfile, type Snapshot } from "../../snapshot/index.ts";
-import { defaultCache } from "../model-cache.ts";
+import { defaultCacheDirectory } from "../model-cache.ts";
 import { readOverlays } from "./load-documents.ts";
 import { type NodeFilePaths, peekNodeFile } from "./peek-node-file.ts";
-import { beside, openDisk } from "./read-configuration-files.ts";
+import { openDisk, resolveBeside } from "./read-configuration-files.ts";
 
 export type ReadGuardrails =
   | {
@@ -66,9 +66,11 @@ export async function readGuardrailsIn(
   const seen = peekNodeFile(file.text, env);
   const { deployment, secretsDir } = seen;
   const source =
-    deployment === undefined ? ({ kind: "text", ...file } as const) : await disk.readText(beside(path, deployment));
+    deployment === undefined
+      ? ({ kind: "text", ...file } as const)
+      : await disk.readText(resolveBeside(path, deployment));
   if (source.kind === "problem") return refused([source.message]);
-  const secrets = openSecrets({ dir: secretsDir && beside(path, secretsDir) });
+  const secrets = openSecrets({ dir: secretsDir && resolveBeside(path, secretsDir) });
   const references: References = {
     env: (name) => env[name],
     secret: (name) => secrets.secret(name),
@@ -91,8 +93,8 @@ export async function readGuardrailsIn(
         ...read,
         draft: undefined,
         problems: [],
-        document: providersOf(document),
-        asWritten: providersOf(asWritten),
+        document: withoutGuardrails(document),
+        asWritten: withoutGuardrails(asWritten),
       },
       fileOverlays: overlays,
       trusted: undefined,
@@ -114,7 +116,7 @@ export async function readGuardrailsIn(
         ? refused(problems.filter(({ severity }) => severity === "error").map(formatProblem))
         : { kind: "read", needs: modelNeeds(whole) };
     },
-    cacheDirectory: await cacheOf(seen, path),
+    cacheDirectory: await cacheDirectoryOf(seen, path),
     judged,
     problem,
     warnings: problemLines,
@@ -124,11 +126,14 @@ export async function readGuardrailsIn(
 /**
  * Returns a deployment without guardrails, models and profiles. Callers and access rules do not matter, since nothing is served.
  */
-const providersOf = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
+const withoutGuardrails = ({ guardrails: _, models: __, profiles: ___, ...rest }: Deployment): Deployment => rest;
 
-async function cacheOf({ cacheDir, dataDir }: NodeFilePaths, path: string): Promise<string | undefined> {
-  if (cacheDir !== undefined) return resolve(beside(path, cacheDir));
-  return (await defaultCache()) ?? (dataDir === undefined ? undefined : resolve(beside(path, dataDir), "cache"));
+async function cacheDirectoryOf({ cacheDir, dataDir }: NodeFilePaths, path: string): Promise<string | undefined> {
+  if (cacheDir !== undefined) return resolve(resolveBeside(path, cacheDir));
+  return (
+    (await defaultCacheDirectory()) ??
+    (dataDir === undefined ? undefined : resolve(resolveBeside(path, dataDir), "cache"))
+  );
 }
 
 const refused = (problems: readonly string[]): Refused => ({ kind: "refused", problems });

@@ -8,7 +8,7 @@ import { createAdmission, DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { CallModel, Snapshot } from "../../snapshot/index.ts";
 import { openOrigins } from "../../upstream/index.ts";
 
-export interface SpentCalls {
+export interface ModelCallUsage {
   readonly provider: string;
   readonly model: string;
   /** Number of calls; retries and failovers count as one. */
@@ -17,18 +17,18 @@ export interface SpentCalls {
   readonly promptTokens: number;
 }
 
-export interface ModelCallsAlone {
+export interface StandaloneModelCalls {
   readonly callModel: CallModel;
   /** Returns the usage so far, in the order of each model's first call. */
-  readonly spent: () => readonly SpentCalls[];
+  readonly usage: () => readonly ModelCallUsage[];
   readonly close: () => Promise<void>;
 }
 
 /** Opens model calls with credential, retry and failover like a gateway; nothing is suspended, and no usage is stored. */
-export function openModelCallsAlone(
+export function openStandaloneModelCalls(
   snapshot: Snapshot,
   env: Readonly<Record<string, string | undefined>>,
-): ModelCallsAlone {
+): StandaloneModelCalls {
   const origins = openOrigins({ proxies: readForwardProxies(env).proxies });
   const instruments = createInstruments();
   const metrics = createMetrics(instruments, nullLog);
@@ -37,7 +37,7 @@ export function openModelCallsAlone(
   const presenter = openPresenter({ issuer, env, clock: systemClock, instruments, log: nullLog });
   const admission = createAdmission(DEFAULT_ADMISSION);
   const call = createModelCalls({ snapshot: () => snapshot, origins, admission, presenter, metrics });
-  const spent = new Map<string, SpentCalls>();
+  const spent = new Map<string, ModelCallUsage>();
   const count = (provider: string, model: string, calls: number, promptTokens: number): void => {
     const key = JSON.stringify([provider, model]);
     const before = spent.get(key) ?? { provider, model, calls: 0, promptTokens: 0 };
@@ -50,7 +50,7 @@ export function openModelCallsAlone(
       count(question.provider, question.model, 0, answer.promptTokens ?? 0);
       return answer;
     },
-    spent: () => [...spent.values()],
+    usage: () => [...spent.values()],
     close: () => {
       presenter.close();
       return origins.close();

@@ -25,7 +25,7 @@ export type FlagSnapshot =
 const DEFAULT_PRESETS: Readonly<Record<string, string>> = { compat: "openai", messages: "anthropic" };
 
 /** Flag of each key of the document, so that an error names the flag that was typed. */
-const FLAG_OF: Readonly<Record<string, string>> = {
+const FLAG_BY_KEY: Readonly<Record<string, string>> = {
   preset: "-preset",
   base_url: "-upstream",
   dialect: "-dialect",
@@ -64,11 +64,11 @@ export function compileFlags(flags: ProviderFlags): FlagSnapshot {
     trusted: undefined,
     rules: undefined,
   });
-  return compiled.kind === "compiled" ? compiled : { kind: "refused", problems: compiled.problems.map(byFlag) };
+  return compiled.kind === "compiled" ? compiled : { kind: "refused", problems: compiled.problems.map(problemText) };
 }
 
-function byFlag(problem: Problem): string {
+function problemText(problem: Problem): string {
   const key = /^providers\[0\]\.([a-z_]+)/.exec(problem.path)?.[1];
-  const flag = key === undefined ? undefined : FLAG_OF[key];
+  const flag = key === undefined ? undefined : FLAG_BY_KEY[key];
   return flag === undefined ? formatProblem(problem) : `${flag}: ${problem.message}`;
 }

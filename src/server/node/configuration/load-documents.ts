@@ -11,7 +11,7 @@ import {
   readOverlay,
 } from "../../core/config/index.ts";
 import { type ModelNeed, modelNeeds } from "../../models/index.ts";
-import { openSecrets, STAND_IN } from "../../secrets/index.ts";
+import { openSecrets, PLACEHOLDER_SECRET } from "../../secrets/index.ts";
 import {
   type Compiled,
   type CompileInput,
@@ -23,7 +23,7 @@ import {
 import { cachedViews } from "../model-cache.ts";
 import { compileSources, trustedSettingsOf } from "./compile-sources.ts";
 import { peekNodeFile } from "./peek-node-file.ts";
-import { beside, type Disk, type FileText, openDisk } from "./read-configuration-files.ts";
+import { type Disk, type FileText, openDisk, resolveBeside } from "./read-configuration-files.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -70,7 +70,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
     };
   }
   const seen = peekNodeFile(text.text, env);
-  const secretsDir = seen.secretsDir && beside(path, seen.secretsDir);
+  const secretsDir = seen.secretsDir && resolveBeside(path, seen.secretsDir);
   const secrets = openSecrets({ dir: secretsDir });
   const node = readNodeFile(text, {
     env: (name) => env[name],
@@ -78,7 +78,7 @@ export async function readNode(path: string, env: Environment, disk: Disk = open
     file: (name) => secrets.file(name),
   });
   const overlays = await readOverlays(disk, path, node.document?.catalog_overlay_paths ?? seen.overlayPaths);
-  const documentPath = seen.deployment === undefined ? undefined : beside(path, seen.deployment);
+  const documentPath = seen.deployment === undefined ? undefined : resolveBeside(path, seen.deployment);
   const document = documentPath === undefined ? undefined : await disk.readText(documentPath);
   return {
     path,
@@ -104,11 +104,11 @@ export interface LoadedNode {
   readonly awaits: readonly ModelNeed[];
   /** Warnings for operators, one line each. */
   readonly warnings: readonly string[];
-  /** Secrets that are in no file of this node: only the cluster can store them. `STAND_IN` replaces them. */
-  readonly unseen: readonly string[];
+  /** Secrets that are in no file of this node: only the cluster can store them. `PLACEHOLDER_SECRET` replaces them. */
+  readonly assumedSecrets: readonly string[];
 }
 
-export type Loaded =
+export type LoadResult =
   | { readonly kind: "loaded"; readonly node: LoadedNode }
   /** Problems, one line each, in the order of the documents. */
   | {
@@ -122,53 +122,58 @@ export type Loaded =
  * Compiles the node file, and the deployment document on disk as the only source; without one, an empty deployment. No cluster
  * is open: a secret that is in no file is missing, and with a cluster secret it may still be sealed.
  */
-export function compileDocuments(documents: NodeDocuments, env: Environment): Loaded {
+export function compileDocuments(documents: NodeDocuments, env: Environment): LoadResult {
   const { nodeFile, document, problems } = documents;
   if (document?.kind === "problem") return refused([...problems, document.message]);
   const maySeal = nodeFile?.cluster.secret !== undefined;
-  const { compiled, deployment, missing } = compileWith(documents, env, maySeal ? UNSEEN : undefined);
+  const { compiled, deployment, missing } = compileWith(documents, env, maySeal ? SEALED_ELSEWHERE : undefined);
   const problemLines = [...problems, ...compiled.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound) return refused(problemLines);
   if (compiled.kind === "refused") return refused(problemLines, missing);
-  return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings: problemLines, unseen: [] } };
+  return {
+    kind: "loaded",
+    node: { nodeFile, deployment, ...loadedOf(compiled), warnings: problemLines, assumedSecrets: [] },
+  };
 }
 
 /**
  * Loads and compiles a node's documents. `path` is the node file's. Secrets that only the cluster can store are assumed to
  * exist.
  */
-export async function loadNode(path: string, env: Environment): Promise<Loaded> {
+export async function loadNode(path: string, env: Environment): Promise<LoadResult> {
   const documents = await readNode(path, env);
   const loaded = compileDocuments(documents, env);
   const { nodeFile, problems } = documents;
   if (nodeFile === undefined) return loaded;
-  const unseen = loaded.kind === "refused" ? loaded.missing : [];
+  const assumedSecrets = loaded.kind === "refused" ? loaded.missing : [];
   const isAwaiting = loaded.kind === "loaded" && loaded.node.awaits.length > 0;
-  if (!isAwaiting && unseen.length === 0) return loaded;
-  const seen = compileWith(documents, env, STAND_IN_SECRETS);
+  if (!isAwaiting && assumedSecrets.length === 0) return loaded;
+  const seen = compileWith(documents, env, PLACEHOLDER_SECRETS);
   const { deployment } = seen;
   const { document } = deployment;
   const needs = seen.compiled.kind === "awaits" && document !== undefined ? modelNeeds(document) : [];
   const { compiled } =
-    needs.length === 0 ? seen : compileWith(documents, env, STAND_IN_SECRETS, await cachedViews(nodeFile, path, needs));
+    needs.length === 0
+      ? seen
+      : compileWith(documents, env, PLACEHOLDER_SECRETS, await cachedViews(nodeFile, path, needs));
   if (compiled.kind === "refused") {
     if (loaded.kind === "refused") return loaded;
     return refused([...problems, ...compiled.problems.map(formatProblem)]);
   }
   const warnings = [...problems, ...compiled.problems.map(formatProblem)];
-  return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings, unseen } };
+  return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings, assumedSecrets } };
 }
 
-export type Composed =
+export type ComposeResult =
   | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** Like `loadNode`, but only checks the documents: returns the merged document without a compiled configuration. */
-export async function composeNode(path: string, env: Environment): Promise<Composed> {
+export async function composeNode(path: string, env: Environment): Promise<ComposeResult> {
   const documents = await readNode(path, env);
   const { nodeFile, problems, document } = documents;
   if (document?.kind === "problem") return { kind: "refused", problems: [...problems, document.message] };
-  const { deployment } = compileWith(documents, env, STAND_IN_SECRETS);
+  const { deployment } = compileWith(documents, env, PLACEHOLDER_SECRETS);
   const problemLines = [...problems, ...deployment.problems.map(formatProblem)];
   if (nodeFile === undefined || !documents.isSound || hasErrors(deployment.problems)) {
     return { kind: "refused", problems: problemLines };
@@ -178,7 +183,7 @@ export async function composeNode(path: string, env: Environment): Promise<Compo
 
 type Sealed = Parameters<typeof openSecrets>[0]["sealed"];
 
-const UNSEEN: Sealed = {
+const SEALED_ELSEWHERE: Sealed = {
   secret: (name) => ({
     kind: "problem",
     message: `a sealed secret ${JSON.stringify(name)} can only be seen by a node of the cluster`,
@@ -186,7 +191,7 @@ const UNSEEN: Sealed = {
   }),
 };
 
-const STAND_IN_SECRETS: Sealed = { secret: () => ({ kind: "value", value: STAND_IN }) };
+const PLACEHOLDER_SECRETS: Sealed = { secret: () => ({ kind: "value", value: PLACEHOLDER_SECRET }) };
 
 type Sound = Exclude<ReturnType<typeof compileWith>["compiled"], { kind: "refused" }>;
 
@@ -224,7 +229,7 @@ export async function readOverlays(
   const problems: string[] = [];
   const warnings: string[] = [];
   for (const pattern of patterns) {
-    const expansion = await disk.expandPattern(beside(nodeFile, pattern));
+    const expansion = await disk.expandPattern(resolveBeside(nodeFile, pattern));
     if (expansion.kind === "problem") {
       problems.push(expansion.message);
       continue;
@@ -250,7 +255,7 @@ export async function readOverlays(
   return { overlays, problems, warnings };
 }
 
-function refused(problems: readonly string[], missing: readonly string[] = []): Loaded {
+function refused(problems: readonly string[], missing: readonly string[] = []): LoadResult {
   return { kind: "refused", problems, missing };
 }
 

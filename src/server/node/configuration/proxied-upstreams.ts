@@ -57,7 +57,7 @@ function* addressesOf({ nodeFile, snapshot, document }: UpstreamSources): Genera
   for (const { name, url, jwks_url: keys } of nodeFile.issuers ?? []) {
     for (const address of [url, keys]) yield* at(`issuer ${name}`, address);
   }
-  for (const { provider, baseUrl } of snapshot?.audits?.providers ?? [])
+  for (const { provider, baseUrl } of snapshot?.reconcileTargets?.providers ?? [])
     yield* at(`usage report of ${provider}`, baseUrl);
   for (const { name, hub } of document?.models?.models ?? []) {
     if (hub !== undefined) yield* at(`model ${name}`, hub.endpoint || DEFAULT_ENDPOINT);

@@ -16,7 +16,7 @@ export type FileText =
 async function readText(path: string, name: string): Promise<FileText> {
   try {
     const found = await stat(path);
-    if (waits(found)) return { kind: "problem", message: `${name}: no regular file` };
+    if (mayBlock(found)) return { kind: "problem", message: `${name}: no regular file` };
     const { size } = found;
     if (size > MAX_FILE_BYTES) return { kind: "problem", message: `${name}: larger than ${MAX_FILE_BYTES} bytes` };
     const bytes = await readFile(path);
@@ -27,13 +27,13 @@ async function readText(path: string, name: string): Promise<FileText> {
 }
 
 /** Returns whether reading may never end: opening a pipe blocks until a writer opens it, and a device may have no end. */
-const waits = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
+const mayBlock = (found: Stats): boolean => found.isFIFO() || found.isSocket() || found.isCharacterDevice();
 
 /** Reads one small file synchronously, for an answer that cannot wait. */
 export function readTextSync(path: string): FileText {
   try {
     const found = statSync(path);
-    if (waits(found)) return { kind: "problem", message: `${path}: no regular file` };
+    if (mayBlock(found)) return { kind: "problem", message: `${path}: no regular file` };
     if (found.size > MAX_FILE_BYTES) {
       return { kind: "problem", message: `${path}: larger than ${MAX_FILE_BYTES} bytes` };
     }
@@ -51,10 +51,10 @@ export interface Disk {
 }
 
 export function openDisk(): Disk {
-  return { readText: remembering((path) => readText(path, path)), expandPattern: remembering(expandPattern) };
+  return { readText: memoized((path) => readText(path, path)), expandPattern: memoized(expandPattern) };
 }
 
-function remembering<Result>(look: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
+function memoized<Result>(look: (key: string) => Promise<Result>): (key: string) => Promise<Result> {
   const known = new Map<string, Promise<Result>>();
   return (key) => {
     const found = known.get(key) ?? look(key);
@@ -63,7 +63,7 @@ function remembering<Result>(look: (key: string) => Promise<Result>): (key: stri
   };
 }
 
-export function beside(file: string, path: string): string {
+export function resolveBeside(file: string, path: string): string {
   return isAbsolute(path) ? path : resolve(dirname(file), path);
 }
 
@@ -80,7 +80,7 @@ async function expandPattern(pattern: string): Promise<Expansion> {
   let found: string[] = [pattern.startsWith(sep) ? sep : ""];
   try {
     for (const segment of pattern.split(sep).filter((part) => part !== "")) {
-      found = /[*?]/.test(segment) ? await matching(found, segment) : found.map((path) => join(path, segment));
+      found = /[*?]/.test(segment) ? await matchSegment(found, segment) : found.map((path) => join(path, segment));
       if (found.length > MAX_OVERLAY_FILES) {
         return { kind: "problem", message: `${pattern}: matches more than ${MAX_OVERLAY_FILES} files` };
       }
@@ -91,7 +91,7 @@ async function expandPattern(pattern: string): Promise<Expansion> {
   return { kind: "files", paths: found.sort() };
 }
 
-async function matching(parents: readonly string[], segment: string): Promise<string[]> {
+async function matchSegment(parents: readonly string[], segment: string): Promise<string[]> {
   const pattern = new RegExp(
     `^${segment
       .replace(/[.+^${}()|[\]\\]/g, "\\$&")

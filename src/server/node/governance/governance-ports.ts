@@ -3,7 +3,7 @@ import type { Clock, Instruments, Lifetime, Log } from "../../../base/index.ts";
 import type { AuditTrail, FailureSampler } from "../../audit/index.ts";
 import { createCallers } from "../../auth/index.ts";
 import type { Cluster } from "../../cluster/index.ts";
-import { type Governing, openBudgets } from "../../dataplane/index.ts";
+import { type GovernancePorts, openBudgets } from "../../dataplane/index.ts";
 import { openLedger } from "../../usage/index.ts";
 import { type ControlDecisions, isDecision } from "../admin/control-decisions.ts";
 import type { RemovalGate } from "../cluster/removal-gate.ts";
@@ -44,7 +44,7 @@ export function openGovernance(options: GovernanceOptions, owner: Lifetime) {
     openLedger({ reports, now: clock.now, instruments, log, everyMs: options.usageEveryMs }),
     (it) => it.close(),
   );
-  const governing: Governing = {
+  const governancePorts: GovernancePorts = {
     callers: createCallers({ keys, verifier: tokens.verifier, clock, instruments }),
     issuerUrl: (name) => tokens.issuer(name)?.url,
     suspensions,
@@ -66,5 +66,5 @@ export function openGovernance(options: GovernanceOptions, owner: Lifetime) {
       recordFailedAuthentication: (data) => failures.record({ plane: "data", ...data }),
     },
   };
-  return { ...governing, budgets, ledger };
+  return { ...governancePorts, budgets, ledger };
 }

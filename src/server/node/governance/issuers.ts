@@ -4,7 +4,7 @@ import type { LoginIssuer } from "../../admin/index.ts";
 import type { IssuerOptions } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { readForwardProxies } from "../../forward-proxy/index.ts";
-import { beside } from "../configuration/read-configuration-files.ts";
+import { resolveBeside } from "../configuration/read-configuration-files.ts";
 
 /** Returns the issuers. `path`: path of the node file, which its paths are relative to. `env`: names the forward proxies. */
 export function issuersOf(
@@ -17,8 +17,8 @@ export function issuersOf(
     name: issuer.name,
     url: issuer.url,
     jwksUrl: issuer.jwks_url || undefined,
-    caFile: issuer.ca_file && beside(path, issuer.ca_file),
-    tokenFile: issuer.token_file && beside(path, issuer.token_file),
+    caFile: issuer.ca_file && resolveBeside(path, issuer.ca_file),
+    tokenFile: issuer.token_file && resolveBeside(path, issuer.token_file),
     subjectClaim: issuer.subject_claim,
     nameClaim: issuer.name_claim,
     proxies,

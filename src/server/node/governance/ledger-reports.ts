@@ -2,10 +2,10 @@
 import type { Cluster } from "../../cluster/index.ts";
 import { commands, featureRowKey, isRollDue, LEDGER_LEVEL, readFeatureLevel } from "../../core/state/index.ts";
 import type { AddOutcome, LedgerReports } from "../../usage/index.ts";
-import { startsOf } from "./usage-reports.ts";
+import { incarnationPorts } from "./usage-reports.ts";
 
 const BY_LEDGER = { iss: "gateway", sub: "usage" } as const;
-const REPORT_MS = 10_000;
+const REPORT_TIMEOUT_MS = 10_000;
 
 export function ledgerReports(
   cluster: Pick<Cluster, "view" | "status" | "onStatus" | "write">,
@@ -14,10 +14,10 @@ export function ledgerReports(
   const { view } = cluster;
   const { nodeId } = cluster.status();
   return {
-    ...startsOf(cluster),
+    ...incarnationPorts(cluster),
     async add(inc, seq, report, signal) {
       const command = commands.usedAdd({ node: nodeId, inc, seq, ...report });
-      const result = await cluster.write(command, { by: BY_LEDGER, timeoutMs: REPORT_MS, signal });
+      const result = await cluster.write(command, { by: BY_LEDGER, timeoutMs: REPORT_TIMEOUT_MS, signal });
       return result.kind === "ok" ? outcomeIn(result.value) : result;
     },
     takesReports: () => readFeatureLevel(view.get(featureRowKey)) >= LEDGER_LEVEL,

@@ -13,14 +13,20 @@ import {
 } from "../../core/state/index.ts";
 import { openGuardedDialler } from "../../credentials/index.ts";
 import type { ForwardProxies } from "../../forward-proxy/index.ts";
-import { type Breach, type Leadership, type LedgerRows, type Metered, openReconcile } from "../../reconcile/index.ts";
+import {
+  type Breach,
+  type Leadership,
+  type LedgerRows,
+  type MeteredUsage,
+  openReconciler,
+} from "../../reconcile/index.ts";
 import { meteredOfProvider } from "../../usage/index.ts";
 import { type ReconciledRows, reconciledRows } from "../admin/reconciled-port.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
 
 const BY_RECONCILE = { iss: "gateway", sub: "reconcile" } as const;
-const WRITE_MS = 10_000;
-const CONNECT_MS = 10_000;
+const WRITE_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 /** Maximum size of a report in bytes; a page of 31 days with one result per day has a few kilobytes. */
 const MAX_REPORT_BYTES = 8 << 20;
 const DAY_MS = 86_400_000;
@@ -41,14 +47,14 @@ export function openReconciliation(options: ReconciliationOptions, owner: Lifeti
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
   const dialler = owner.own(
     "connections to usage reports",
-    openGuardedDialler({ connectMs: CONNECT_MS, maxAnswerBytes: MAX_REPORT_BYTES, proxies }),
+    openGuardedDialler({ connectMs: CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_REPORT_BYTES, proxies }),
     (it) => it.close(),
   );
-  const reconcile = openReconcile({
+  const reconcile = openReconciler({
     node: cluster.status().nodeId,
     rows: ledgerRows(cluster),
-    leading: leadershipOf(cluster),
-    metered: (provider, day) => meteredOn(cluster, provider, day),
+    leadership: leadershipOf(cluster),
+    metered: (provider, day) => meteredUsageOn(cluster, provider, day),
     send: dialler.send,
     record: (breach) => trail.append({ event: "reconcile.breach", data: recordOf(breach) }),
     clock,
@@ -60,7 +66,7 @@ export function openReconciliation(options: ReconciliationOptions, owner: Lifeti
     const compiled = configuration.running()?.compiled;
     if (compiled?.kind !== "compiled" || compiled.snapshot === followed) return;
     followed = compiled.snapshot;
-    reconcile.follow(compiled.snapshot.audits);
+    reconcile.setTargets(compiled.snapshot.reconcileTargets);
   };
   follow();
   const unlisten = configuration.onChange(follow);
@@ -86,7 +92,7 @@ const recordOf = ({ class: name, unmeasured, ...breach }: Breach) => ({
 });
 
 /** Returns the usage that a report can show: a report counts images and sounds in units other than tokens. */
-function meteredOn({ view }: Pick<Cluster, "view">, provider: string, day: string): Metered {
+function meteredUsageOn({ view }: Pick<Cluster, "view">, provider: string, day: string): MeteredUsage {
   const at = Math.floor(Date.parse(`${day}T00:00:00Z`) / DAY_MS);
   const rows = meteredOfProvider(view, provider, at, at + 1).filter(({ kind }) => kind === "tokens");
   const sum = (of: (row: (typeof rows)[number]) => number): number => rows.reduce((total, row) => total + of(row), 0);
@@ -116,7 +122,7 @@ function leadershipOf({ status, onStatus, view }: Pick<Cluster, "status" | "onSt
 /** Returns the port over the replicated state. */
 export function ledgerRows({ view, write }: Pick<Cluster, "view" | "write">): LedgerRows {
   const run = async (command: Parameters<Cluster["write"]>[0], signal: AbortSignal): Promise<unknown> => {
-    const result = await write(command, { by: BY_RECONCILE, timeoutMs: WRITE_MS, signal });
+    const result = await write(command, { by: BY_RECONCILE, timeoutMs: WRITE_TIMEOUT_MS, signal });
     if (result.kind === "refused") throw new GatewayError("conflict", result.message);
     return result.value;
   };
@@ -137,11 +143,11 @@ export function ledgerRows({ view, write }: Pick<Cluster, "view" | "write">): Le
       } | null;
       return answer?.stale ?? [];
     },
-    async drop(before, signal) {
+    async deleteDaysBefore(before, signal) {
       const answer = (await run(commands.reconcileDrop({ before }), signal)) as { readonly more?: boolean } | null;
       return answer?.more === true;
     },
-    async forget(provider, signal) {
+    async deleteRound(provider, signal) {
       await run(commands.reconcileForget({ id: provider }), signal);
     },
   };

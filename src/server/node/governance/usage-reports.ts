@@ -19,7 +19,7 @@ import type { UsageReports } from "../../dataplane/index.ts";
 
 const BY_BUDGETS = { iss: "gateway", sub: "budgets" } as const;
 /** Upper limit of a report, in milliseconds; the reporter gives up earlier, through a signal. */
-const REPORT_MS = 5_000;
+const REPORT_TIMEOUT_MS = 5_000;
 
 export function usageReports(
   cluster: Pick<Cluster, "view" | "status" | "onStatus" | "logNow" | "write">,
@@ -29,10 +29,10 @@ export function usageReports(
   return {
     async report({ inc, rows }, signal) {
       const command = commands.usageReport({ node: nodeId, inc, rows });
-      const result = await cluster.write(command, { by: BY_BUDGETS, timeoutMs: REPORT_MS, signal });
+      const result = await cluster.write(command, { by: BY_BUDGETS, timeoutMs: REPORT_TIMEOUT_MS, signal });
       return result.kind === "ok" ? { kind: "answered", rows: rowsIn(result.value) } : result;
     },
-    ...startsOf(cluster),
+    ...incarnationPorts(cluster),
     logNow: () => cluster.logNow(),
     takesPledges: () => readFeatureLevel(view.get(featureRowKey)) >= PLEDGES_LEVEL,
     hasLeader: () => cluster.status().leaderId !== undefined,
@@ -40,7 +40,7 @@ export function usageReports(
 }
 
 /** Returns the start number of this process in the cluster. */
-export function startsOf({ view, status, onStatus }: Pick<Cluster, "view" | "status" | "onStatus">) {
+export function incarnationPorts({ view, status, onStatus }: Pick<Cluster, "view" | "status" | "onStatus">) {
   const key = memberRowKey(status().nodeId);
   return {
     incarnation(): number {

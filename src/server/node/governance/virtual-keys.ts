@@ -18,9 +18,9 @@ const TABLE = "key/";
  * Size of each of two generations: keys used since the last rotation, and those before. A key takes about 400 bytes. A hundred
  * thousand keys used at random all fit, since a miss costs ten times the rest of a request's key check.
  */
-const GENERATION = 65_536;
+const GENERATION_KEYS = 65_536;
 
-interface Parsed {
+interface ParsedKey {
   readonly key: StoredKey;
   /** Row that it was parsed from. */
   readonly text: string;
@@ -29,16 +29,16 @@ interface Parsed {
 }
 
 /** Opens the store. `generation`: half the maximum number of parsed keys that are kept. */
-export function openKeyStore(view: StateView, generation: number = GENERATION): KeyStore {
-  let young = new Map<string, Parsed>();
-  let old = new Map<string, Parsed>();
+export function openKeyStore(view: StateView, generation: number = GENERATION_KEYS): KeyStore {
+  let young = new Map<string, ParsedKey>();
+  let old = new Map<string, ParsedKey>();
 
   const rowOf = (id: string): string | undefined => {
     const named = view.get(keyIdRowKey(id));
     return named === undefined ? undefined : view.get(keyRowKey(readKeyName(named)));
   };
 
-  const keep = (id: string, parsed: Parsed): void => {
+  const keep = (id: string, parsed: ParsedKey): void => {
     if (young.size >= generation) {
       old = young;
       young = new Map();

@@ -7,7 +7,7 @@ import type { RehearsalQuestion } from "./rehearsal-protocol.ts";
 /** Size of a page as JSON, in bytes; a forward link carries twice as much. */
 const PAGE_BYTES = 1 << 20;
 /** Timeout for all pages of a node, in milliseconds. */
-const LIMIT_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 /** Maximum number of pages, more than a node with 64 MiB has. */
 const MAX_PAGES = 256;
 
@@ -26,8 +26,8 @@ interface Gathered {
 }
 
 /** Returns a page of this node's chunks, starting at number `from`, for another node. */
-export function pageOf(store: RecordStore | undefined, from: number): Uint8Array {
-  if (store === undefined) return bytesOf({ since: undefined, chunks: [], next: undefined });
+export function encodePage(store: RecordStore | undefined, from: number): Uint8Array {
+  if (store === undefined) return encodeJson({ since: undefined, chunks: [], next: undefined });
   const chunks: JsonChunk[] = [];
   let bytes = 0;
   let next: number | undefined;
@@ -40,10 +40,10 @@ export function pageOf(store: RecordStore | undefined, from: number): Uint8Array
     }
     chunks.push(made);
   }
-  return bytesOf({ since: store.since(), chunks, next });
+  return encodeJson({ since: store.since(), chunks, next });
 }
 
-const bytesOf = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
+const encodeJson = (page: Page): Uint8Array => Buffer.from(JSON.stringify(page));
 
 /** Gathers the records. `since`: time before which requests are excluded, in milliseconds since 1970. */
 export async function gatherRecords(
@@ -54,7 +54,7 @@ export async function gatherRecords(
 ): Promise<Gathered> {
   const { nodeId, members } = cluster.status();
   const others = members.map(({ id }) => id).filter((id) => id !== nodeId);
-  const asked = await Promise.all(others.map((id) => allOf(cluster, id, since, signal)));
+  const asked = await Promise.all(others.map((id) => fetchRecordsOf(cluster, id, since, signal)));
   signal.throwIfAborted();
   const own = store && { node: nodeId, since: store.since(), chunks: store.read().map(({ chunk }) => chunk) };
   const answered = asked.flatMap((all) => (all === undefined || all.since === undefined ? [] : [all]));
@@ -69,20 +69,20 @@ export async function gatherRecords(
   };
 }
 
-interface All {
+interface NodeRecords {
   readonly node: string;
   readonly since: number | undefined;
   readonly chunks: readonly PackedChunk[];
 }
 
 /** Returns all records of a node; `undefined` if it did not answer in time. */
-async function allOf(
+async function fetchRecordsOf(
   cluster: Pick<Cluster, "askMember">,
   node: string,
   since: number,
   signal: AbortSignal,
-): Promise<All | undefined> {
-  const endsAt = performance.now() + LIMIT_MS;
+): Promise<NodeRecords | undefined> {
+  const endsAt = performance.now() + TIMEOUT_MS;
   const chunks: PackedChunk[] = [];
   let covered: number | undefined;
   let from = 0;

@@ -5,7 +5,7 @@ import type { RehearsalResult } from "../../rehearsal/index.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 /** Heap limits in MiB. */
-const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
 /** Time beyond the judging limit, in milliseconds, for loading and between two slices. */
 const GRACE_MS = 10_000;
 
@@ -15,12 +15,12 @@ const MODULE = {
 };
 
 /** Judges a rehearsal. Rejects with `busy` if it takes too long, and with the signal's reason. */
-export async function judgeApart(question: RehearsalQuestion, signal: AbortSignal): Promise<RehearsalResult> {
+export async function judgeInThread(question: RehearsalQuestion, signal: AbortSignal): Promise<RehearsalResult> {
   signal.throwIfAborted();
   const answered = withResolvers<RehearsalResult>();
   const thread = openThread<never, RehearsalAnswer>(
     MODULE,
-    { argv: [], env: {}, stdin: false, workerData: question, resourceLimits: LIMITS },
+    { argv: [], env: {}, stdin: false, workerData: question, resourceLimits: RESOURCE_LIMITS },
     {
       onMessage(message) {
         if (message.kind === "done") answered.resolve(message.result);
@@ -31,7 +31,7 @@ export async function judgeApart(question: RehearsalQuestion, signal: AbortSigna
   );
   const timer = setTimeout(
     () => answered.reject(refusal("busy", "The rehearsal took too long and was stopped; ask for a shorter `since`.")),
-    question.limitMs + GRACE_MS,
+    question.timeoutMs + GRACE_MS,
   );
   const onAbort = (): void => answered.reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });

@@ -21,7 +21,7 @@ export interface RehearsalQuestion {
   /** Time before which requests are excluded, in milliseconds since 1970. */
   readonly since: number;
   /** Time limit of the work in milliseconds; the answer contains everything judged by then. */
-  readonly limitMs: number;
+  readonly timeoutMs: number;
 }
 
 export type RehearsalAnswer =

@@ -1,8 +1,8 @@
 /** Port `Rehearsals` of the admin plane, over the node's configuration, its records and those of the other nodes. */
 import { createSemaphore, systemClock } from "../../../base/index.ts";
 import {
-  type Governed,
-  type RehearsalAsked,
+  type GovernanceLists,
+  type RehearsalInput,
   type RehearsalResult,
   type Rehearsals,
   refusal,
@@ -20,8 +20,8 @@ import {
 import { keyIdRowKey, keyRowKey, readKey, readKeyName } from "../../core/state/index.ts";
 import type { CurrentBucket, CurrentKey } from "../../rehearsal/index.ts";
 import type { Configuration } from "../configuration/configuration-types.ts";
-import { gatherRecords, pageOf } from "./gather-records.ts";
-import { judgeApart } from "./judge-in-thread.ts";
+import { encodePage, gatherRecords } from "./gather-records.ts";
+import { judgeInThread } from "./judge-in-thread.ts";
 import type { RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 interface RehearsalOptions {
@@ -29,26 +29,26 @@ interface RehearsalOptions {
   readonly cluster: Pick<Cluster, "status" | "askMember" | "view">;
   /** Records of this node; `undefined` if it keeps none. */
   readonly store: RecordStore | undefined;
-  readonly governed: Pick<Governed, "budgets">;
+  readonly governance: Pick<GovernanceLists, "budgets">;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /** Opens the records of this node. `bytes` is 0 for none, `undefined` for the default. */
-export const recordsOf = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
+export const openRecordStore = (bytes = DEFAULT_RECORD_BYTES): RecordStore | undefined =>
   bytes === 0 ? undefined : createRecordStore(bytes, systemClock.now());
 
 /** Maximum number of rehearsals that wait while one runs. */
 const MAX_WAITING = 3;
 /** Time limit for judging in the thread, in milliseconds. */
-const LIMIT_MS = 4_500;
+const JUDGE_TIMEOUT_MS = 4_500;
 /** Maximum number of buckets that are passed on; windows of further buckets are judged from records alone. */
 const MAX_BUCKETS = 50_000;
 
 export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
-  const { configuration, cluster, store, governed, env, now } = options;
-  const turns = createSemaphore({
+  const { configuration, cluster, store, governance, env, now } = options;
+  const mutex = createSemaphore({
     permits: 1,
     maxWaiting: MAX_WAITING,
     refusal: () => refusal("busy", `${MAX_WAITING} rehearsals are waiting already.`),
@@ -64,7 +64,7 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
 
   /** Rehearses a document. `since`: in milliseconds since 1970. */
   const rehearse = async (
-    { source, document }: RehearsalAsked,
+    { source, document }: RehearsalInput,
     since: number,
     signal: AbortSignal,
   ): Promise<SourceOutcome<RehearsalResult>> => {
@@ -92,12 +92,12 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
       proposed: next.inputs,
       nodes: gathered.nodes,
       keys: keysOf(gathered.nodes, cluster.view),
-      buckets: await bucketsOf(governed, configuration),
+      buckets: await bucketsOf(governance, configuration),
       now: now(),
       since,
-      limitMs: LIMIT_MS,
+      timeoutMs: JUDGE_TIMEOUT_MS,
     };
-    const { left, ...counted } = await judgeApart(question, signal);
+    const { left, ...counted } = await judgeInThread(question, signal);
     const covered = Math.max(since, ...gathered.nodes.map((it) => it.since));
     const value: RehearsalResult = {
       ...counted,
@@ -113,10 +113,10 @@ export function rehearsalsPort(options: RehearsalOptions): Rehearsals {
   };
 
   return {
-    page: (from) => pageOf(store, from),
+    recordPage: (from) => encodePage(store, from),
     async rehearse(asked, signal): Promise<SourceOutcome<RehearsalResult>> {
       const since = now() - asked.sinceMs;
-      return await turns.run(() => rehearse(asked, since, signal), { signal });
+      return await mutex.run(() => rehearse(asked, since, signal), { signal });
     },
   };
 }
@@ -152,7 +152,7 @@ function keysOf(nodes: RehearsalQuestion["nodes"], view: RehearsalOptions["clust
 const CALLER_START = '{"kind":"key"';
 
 async function bucketsOf(
-  { budgets }: RehearsalOptions["governed"],
+  { budgets }: RehearsalOptions["governance"],
   configuration: Configuration,
 ): Promise<readonly CurrentBucket[]> {
   const compiled = configuration.running()?.compiled;

@@ -5,7 +5,7 @@ import { unpack } from "../../core/rehearsal/index.ts";
 import { type ConfigurationSide, type RehearsalResult, rehearse } from "../../rehearsal/index.ts";
 import { loadGuardrails, loadRules } from "../../snapshot/index.ts";
 import { compileSources } from "../configuration/compile-sources.ts";
-import { fromTransferredInputs, type TransferredInputs } from "../worker/inputs.ts";
+import { fromTransferredInputs, type TransferredInputs } from "../worker/transferred-inputs.ts";
 import type { RehearsalAnswer, RehearsalQuestion } from "./rehearsal-protocol.ts";
 
 const { post: answer } = threadCaller<never, RehearsalAnswer>();
@@ -17,7 +17,7 @@ try {
 }
 
 async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
-  const { env, nodes, keys, buckets, now, since, limitMs } = question;
+  const { env, nodes, keys, buckets, now, since, timeoutMs } = question;
   const startedAt = performance.now();
   const texts = [question.inForce, question.proposed].flatMap(({ sources }) => sources.map(({ text }) => text));
   const rules = await loadRules(texts);
@@ -40,7 +40,7 @@ async function run(question: RehearsalQuestion): Promise<RehearsalResult> {
   let result: RehearsalResult | undefined;
   for (const slice of rehearse(input)) {
     result = slice;
-    if (performance.now() - startedAt > limitMs) break;
+    if (performance.now() - startedAt > timeoutMs) break;
   }
   if (result === undefined) throw new Error("nothing was judged");
   return result;

@@ -15,7 +15,7 @@ import {
   tsigKeyOf,
 } from "../../tls/index.ts";
 import type { NodeSealing } from "../admin/secrets-port.ts";
-import { ConfigurationRefused } from "../configuration/startup-errors.ts";
+import { ConfigurationRefused } from "../configuration/environment-settings.ts";
 import { certificateStore } from "./certificate-store.ts";
 
 /** Default of `tls.ca` (specification document 2). */

@@ -32,7 +32,7 @@ export function certificateStore(
     read(table, id): OpenedRow {
       const version = versionOf(table, id);
       if (version === undefined) return { kind: "none" };
-      const opened = sealed.held(table === "certificate" ? "cert" : "acme", id);
+      const opened = sealed.tlsSecret(table === "certificate" ? "cert" : "acme", id);
       return opened.kind === "value"
         ? { kind: "row", version, value: opened.value }
         : { kind: "sealed", version, message: opened.message };

@@ -8,18 +8,18 @@ import {
   type CertificateFiles,
   CertificateFilesUnusable,
   type Certificates,
+  createPlaceholderCertificate,
   createTicketKeys,
   createTlsServer,
   type ExpiryStage,
   expiryStage,
   type FileCertificates,
-  makePlaceholder,
   observeCertificate,
   openCertificateFilePair,
   type TlsServer,
 } from "../../tls/index.ts";
-import { beside } from "../configuration/read-configuration-files.ts";
-import { ConfigurationRefused } from "../configuration/startup-errors.ts";
+import { ConfigurationRefused } from "../configuration/environment-settings.ts";
+import { resolveBeside } from "../configuration/read-configuration-files.ts";
 
 /** Readiness reason while a certificate is pending. */
 const PENDING = "certificate pending";
@@ -30,7 +30,7 @@ const REPEAT_LOG_MS = 24 * 60 * 60 * 1000;
 /** Returns the absolute paths; `undefined` if the node file names none. `path`: path of the node file. */
 export function certificateFilesOf({ tls }: NodeFile, path: string): CertificateFiles | undefined {
   if (tls?.cert_file === undefined || tls.key_file === undefined) return undefined;
-  return { certFile: beside(path, tls.cert_file), keyFile: beside(path, tls.key_file) };
+  return { certFile: resolveBeside(path, tls.cert_file), keyFile: resolveBeside(path, tls.key_file) };
 }
 
 interface ObservedBy {
@@ -84,7 +84,7 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
   const isPending = certificates.current() === undefined;
   const tlsServer = createTlsServer({
     certificates,
-    placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
+    placeholder: isPending ? await createPlaceholderCertificate(systemClock.now()) : undefined,
     ticketKeys: createTicketKeys(secret),
     clock: systemClock,
     instruments,

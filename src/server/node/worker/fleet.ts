@@ -23,21 +23,21 @@ import {
 } from "../../workers/index.ts";
 import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
-import type { TransferredInputs } from "./inputs.ts";
 import { relayIssuedValues } from "./issued-values.ts";
 import { mergedMembers } from "./merged-members.ts";
-import { mergeAnswers as joinedAnswers, type MemberQuestion } from "./siblings.ts";
-import { connectWorkerPorts, type WorkerReportPorts } from "./take-ports.ts";
-import { observeTraffic } from "./traffic.ts";
+import { mergeAnswers as joinedAnswers, type MemberQuestion } from "./other-nodes.ts";
+import type { TransferredInputs } from "./transferred-inputs.ts";
 import type { ConfigurationRevision } from "./worker-configuration.ts";
+import { connectWorkerPorts, type WorkerReportPorts } from "./worker-report-ports.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
+import { observeTraffic } from "./worker-traffic-metrics.ts";
 
 /** Time limit for preparing in milliseconds: models are loaded within three minutes; a process that hangs is killed. */
 const PREPARE_LIMIT_MS = 200_000;
 const ACTIVATE_LIMIT_MS = 60_000;
 const ITEMS_LIMIT_MS = 1_000;
 /** Checks of whether a worker has taken a change of the state: one second in total. */
-const CHANGE_CHECKS = { everyMs: 100, most: 10 };
+const CHANGE_CHECKS = { everyMs: 100, maxSilentChecks: 10 };
 /** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
 const HANDOVER_LIMIT_MS = 2_000;
 /** Time in which a drained worker exits, in milliseconds. */
@@ -282,7 +282,9 @@ export function createFleet(started: NodeFile): Fleet {
         swap: () => undefined,
         members: (provider) =>
           mergedMembers(
-            supervisor.serving().map((it) => (it.beat()?.members[provider] as readonly PoolMember[] | undefined) ?? []),
+            supervisor
+              .serving()
+              .map((it) => (it.lastHeartbeat()?.members[provider] as readonly PoolMember[] | undefined) ?? []),
           ),
         async callModel(question, until, tracer) {
           const [worker] = supervisor.serving();

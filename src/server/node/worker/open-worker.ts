@@ -15,25 +15,25 @@ import {
 import { type ConnectionSource, createMetrics } from "../../dataplane/index.ts";
 import type { SessionAnswer } from "../../snapshot/index.ts";
 import { type Otlp, openOtlp } from "../../telemetry/index.ts";
-import { createTicketKeys, createTlsServer, makePlaceholder, type TlsServer } from "../../tls/index.ts";
+import { createPlaceholderCertificate, createTicketKeys, createTlsServer, type TlsServer } from "../../tls/index.ts";
 import {
   type Channel,
   connectIntake,
-  fetchThrough,
+  fetchThroughNode,
   followCertificates,
   followNodeState,
-  sendHeld,
+  sendReservations,
   takeConnections,
 } from "../../workers/index.ts";
 import { admissionOf, type DataPlane, type Observed, serveDataPlane } from "../start.ts";
-import { countTraffic, type ReportedPlane, type Traffic } from "./beat.ts";
-import { openPorts } from "./ports.ts";
-import { followOtherNodes } from "./siblings.ts";
+import { openPorts } from "./node-process-ports.ts";
+import { followOtherNodes } from "./other-nodes.ts";
 import { followSnapshots } from "./worker-configuration.ts";
 import { openWorkerGovernance } from "./worker-governance.ts";
+import { countTraffic, type ReportedPlane, type TrafficCounter } from "./worker-heartbeat.ts";
 import type { WorkerSettings } from "./worker-settings.ts";
 
-const NATIVE_CALLS_MS = 5_000;
+const NATIVE_CALLS_WAIT_MS = 5_000;
 
 interface WorkerOptions {
   readonly channel: Channel;
@@ -42,7 +42,7 @@ interface WorkerOptions {
 }
 
 interface PartsOptions extends WorkerOptions {
-  readonly traffic: Traffic;
+  readonly traffic: TrafficCounter;
   readonly exit: () => void;
 }
 
@@ -61,7 +61,7 @@ export function runWorker({ channel, env, log }: WorkerOptions, exit: () => void
   const traffic = countTraffic(channel, () => plane);
   channel.answer("drain", async () => {
     await owner.close();
-    await waitForNativeCalls(NATIVE_CALLS_MS);
+    await waitForNativeCalls(NATIVE_CALLS_WAIT_MS);
   });
   channel.on("exit", exit);
 }
@@ -90,7 +90,7 @@ async function openParts(
   };
   const node = followNodeState(channel);
   const clock = clockFrom(() => node.read().originMs);
-  const { tokens, governing } = openWorkerGovernance(
+  const { tokens, governancePorts } = openWorkerGovernance(
     { channel, node, clock, nodeFile, path, env, instruments, log },
     owner,
   );
@@ -122,7 +122,7 @@ async function openParts(
   });
   const others = followOtherNodes(channel);
   const admission = admissionOf(bounds);
-  owner.own("bounds", sendHeld(channel, admission), (end) => end());
+  owner.own("bounds", sendReservations(channel, admission), (end) => end());
   const tls = settings.hasTls ? openTls(settings, channel, observed, log, owner) : undefined;
   return async () => {
     const snapshot = await snapshots.first;
@@ -133,8 +133,8 @@ async function openParts(
         admission,
         listen: acceptFromNode(channel, settings, traffic),
         snapshot,
-        governing: { ...governing, ...ports.governing },
-        fetchShared: fetchThrough(channel),
+        governancePorts: { ...governancePorts, ...ports.governancePorts },
+        fetchShared: fetchThroughNode(channel),
         issuer: (name) => tokens.issuer(name),
         env,
         member: {
@@ -160,12 +160,12 @@ async function openParts(
   };
 }
 
-const INTAKE_MS = 10_000;
+const INTAKE_TIMEOUT_MS = 10_000;
 
 /** Connects to the intake of audit records. Without it no decision can be recorded, so the process ends when it closes. */
 async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => void, owner: Lifetime): Promise<Channel> {
   const broken = (error: Error): void => log.error("the channel for audit records is broken", { error });
-  const records = await connectIntake(intake, AbortSignal.timeout(INTAKE_MS), broken);
+  const records = await connectIntake(intake, AbortSignal.timeout(INTAKE_TIMEOUT_MS), broken);
   let isClosing = false;
   void records.closed.then(() => {
     if (!isClosing) exit();
@@ -179,7 +179,7 @@ async function openRecords({ intake }: WorkerSettings, log: Log, exit: () => voi
 const acceptFromNode = (
   channel: Channel,
   { address, port }: WorkerSettings,
-  { countConnection }: Traffic,
+  { countConnection }: TrafficCounter,
 ): ConnectionSource => ({
   address,
   port,
@@ -216,7 +216,7 @@ async function openTls(
   const isPending = certificates.current() === undefined;
   const tlsServer = createTlsServer({
     certificates,
-    placeholder: isPending ? await makePlaceholder(systemClock.now()) : undefined,
+    placeholder: isPending ? await createPlaceholderCertificate(systemClock.now()) : undefined,
     ticketKeys: createTicketKeys(current === undefined ? undefined : Buffer.from(current, "base64")),
     clock: systemClock,
     instruments,

@@ -13,8 +13,8 @@ import {
 } from "../../snapshot/index.ts";
 import type { Channel } from "../../workers/index.ts";
 import { compileSources, prepareSources } from "../configuration/compile-sources.ts";
-import { fromTransferredInputs, type TransferredInputs } from "./inputs.ts";
 import { shareIssuedValues } from "./issued-values.ts";
+import { fromTransferredInputs, type TransferredInputs } from "./transferred-inputs.ts";
 
 export interface ConfigurationRevision {
   readonly rev: number;

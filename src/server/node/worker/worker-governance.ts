@@ -2,7 +2,7 @@
 import type { Clock, Instruments, Lifetime, Log } from "../../../base/index.ts";
 import { createCallers } from "../../auth/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
-import type { Governing } from "../../dataplane/index.ts";
+import type { GovernancePorts } from "../../dataplane/index.ts";
 import { type Channel, followRows, type NodeStateSource, sendKeyUse } from "../../workers/index.ts";
 import { openSuspensions } from "../governance/suspension-rows.ts";
 import { openTokens, type TokenVerifiers } from "../governance/token-verifiers.ts";
@@ -24,13 +24,16 @@ interface WorkerGovernanceOptions {
 export function openWorkerGovernance(
   { channel, node, clock, nodeFile, path, env, instruments, log }: WorkerGovernanceOptions,
   owner: Lifetime,
-): { readonly tokens: TokenVerifiers; readonly governing: Omit<Governing, "budgets" | "trail" | "ledger"> } {
+): {
+  readonly tokens: TokenVerifiers;
+  readonly governancePorts: Omit<GovernancePorts, "budgets" | "trail" | "ledger">;
+} {
   const view = followRows(channel, (error) => log.error("a change of the state could not be processed", { error }));
   const tokens = openTokens({ nodeFile, path, env, clock, instruments, log }, owner);
   channel.on("node_file", (next) => tokens.setNodeFile(next as NodeFile));
   return {
     tokens,
-    governing: {
+    governancePorts: {
       callers: createCallers({
         keys: openKeyStore(view),
         verifier: tokens.verifier,

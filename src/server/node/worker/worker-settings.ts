@@ -5,7 +5,7 @@ import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
 import { DEFAULT_ADMISSION } from "../../memory/index.ts";
 import type { BuildInfo } from "../../telemetry/index.ts";
 import type { IntakeAddress } from "../../workers/index.ts";
-import { ConfigurationRefused, countIn } from "../configuration/startup-errors.ts";
+import { ConfigurationRefused, readCount } from "../configuration/environment-settings.ts";
 import type { DataPlaneBounds } from "../start.ts";
 
 /** Settings in the form in which they are sent, as JSON. They contain keys of the deployment and must never be logged. */
@@ -37,21 +37,21 @@ export interface WorkerSettings {
 const MAX_WORKERS = 64;
 
 /** Maximum of `auto`: further workers gain too little for their memory. */
-const MAX_AUTO = 8;
+const MAX_AUTO_WORKERS = 8;
 /** Memory in bytes of the program before the first request, guardrails included, and of each further data plane process. */
-const PROGRAM_MEMORY = 256 * 2 ** 20;
-const WORKER_MEMORY = 128 * 2 ** 20;
+const PROGRAM_MEMORY_BYTES = 256 * 2 ** 20;
+const WORKER_MEMORY_BYTES = 128 * 2 ** 20;
 
 /** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
-export function workersIn(
+export function readWorkerCount(
   env: Readonly<Record<string, string | undefined>>,
   { cores = allottedCores(), memory = allottedMemoryBytes() } = {},
 ): number {
   const text = env["GATEWAY_WORKERS"] ?? "";
   // Memory limits the number, so that the kernel does not kill a small container.
   if (text === "" || text === "auto") {
-    const room = Math.floor((memory - neededMemory(env, 1)) / WORKER_MEMORY);
-    return Math.max(1, Math.min(cores, MAX_AUTO, room));
+    const room = Math.floor((memory - requiredMemoryBytes(env, 1)) / WORKER_MEMORY_BYTES);
+    return Math.max(1, Math.min(cores, MAX_AUTO_WORKERS, room));
   }
   if (/^[1-9]\d?$/.test(text) && Number(text) <= MAX_WORKERS) return Number(text);
   throw new ConfigurationRefused([
@@ -60,20 +60,20 @@ export function workersIn(
 }
 
 /** Returns the memory in bytes that a node with this many processes needs, including buffers of requests. */
-export function neededMemory(env: Readonly<Record<string, string | undefined>>, workers: number): number {
-  const held = countIn(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
-  return PROGRAM_MEMORY + held + (workers === 1 ? 0 : workers * WORKER_MEMORY);
+export function requiredMemoryBytes(env: Readonly<Record<string, string | undefined>>, workers: number): number {
+  const held = readCount(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
+  return PROGRAM_MEMORY_BYTES + held + (workers === 1 ? 0 : workers * WORKER_MEMORY_BYTES);
 }
 
 /** Minimum number of scanning threads: one for long texts, one for shorter ones. */
-const LEAST_SCAN_THREADS = 2;
+const MIN_SCAN_THREADS = 2;
 const SCAN_THREADS = 4;
 
-export const scanThreadsOf = (count: number): number => Math.max(LEAST_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
+export const scanThreadsOf = (count: number): number => Math.max(MIN_SCAN_THREADS, Math.ceil(SCAN_THREADS / count));
 
 /**
  * Returns the limits of one of `count` processes. The memory for responses is divided, rounded up; requests in progress share
- * one limit (`sendHeld`).
+ * one limit (`sendReservations`).
  */
 export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBounds => ({
   drainMs: bounds.drainMs,

@@ -1,11 +1,11 @@
 /** The usage reports of the compat dialect. Source: usage report APIs reference, 2. */
-import type { Audited } from "../../snapshot/index.ts";
+import type { ReconciledProvider } from "../../snapshot/index.ts";
 import type { Window } from "../judge/days.ts";
 import type { TokenClass } from "../judge/judge-usage.ts";
-import { type Counted, countAt, type Result } from "./counters.ts";
-import type { Endpoint } from "./report-api.ts";
+import type { ReportEndpoint } from "./report-endpoint.ts";
+import { type ReportResult, readCount, type TokenCounts } from "./token-counts.ts";
 
-const start = (bucket: Result): number | undefined => {
+const bucketStart = (bucket: ReportResult): number | undefined => {
   const seconds = bucket["start_time"];
   return typeof seconds === "number" && Number.isSafeInteger(seconds) ? seconds * 1_000 : undefined;
 };
@@ -15,19 +15,19 @@ const query = ({ from, to }: Window): readonly (readonly [string, string])[] => 
   ["end_time", String(to / 1_000)],
 ];
 
-const headers = ({ adminKey }: Audited) => ({ authorization: `Bearer ${adminKey}` });
+const headers = ({ adminKey }: ReconciledProvider) => ({ authorization: `Bearer ${adminKey}` });
 
 /** Returns whether a result is about batches, which do not pass through the gateway. */
-const isBatch = (result: Result): boolean => result["batch"] === true;
+const isBatch = (result: ReportResult): boolean => result["batch"] === true;
 
-export const COMPAT_ENDPOINTS: readonly Endpoint[] = [
+export const COMPAT_ENDPOINTS: readonly ReportEndpoint[] = [
   {
     path: "/v1/organization/usage/completions",
     isOptional: false,
     headers,
     query: (window) => [...query(window), ["batch", "false"]],
-    start,
-    count: (result) => (isBatch(result) ? "left out" : completions(result)),
+    bucketStart,
+    countTokens: (result) => (isBatch(result) ? "left out" : countCompletions(result)),
   },
   {
     path: "/v1/organization/usage/embeddings",
@@ -35,22 +35,22 @@ export const COMPAT_ENDPOINTS: readonly Endpoint[] = [
     isOptional: true,
     headers,
     query,
-    start,
-    count(result) {
-      const input = countAt(result, "input_tokens");
+    bucketStart,
+    countTokens(result) {
+      const input = readCount(result, "input_tokens");
       return input === undefined
         ? undefined
-        : { tokens: { input }, apart: ["cached_input", "cache_creation_input", "output"] };
+        : { tokens: { input }, notApplicable: ["cached_input", "cache_creation_input", "output"] };
     },
   },
 ];
 
-function completions(result: Result): Counted | undefined {
-  const all = countAt(result, "input_tokens");
-  const cached = countAt(result, "input_cached_tokens");
-  const written = countAt(result, "input_cache_write_tokens");
-  const uncached = countAt(result, "input_uncached_tokens");
-  const output = countAt(result, "output_tokens");
+function countCompletions(result: ReportResult): TokenCounts | undefined {
+  const all = readCount(result, "input_tokens");
+  const cached = readCount(result, "input_cached_tokens");
+  const written = readCount(result, "input_cache_write_tokens");
+  const uncached = readCount(result, "input_uncached_tokens");
+  const output = readCount(result, "output_tokens");
   if ([all, cached, written, uncached, output].every((count) => count === undefined)) return undefined;
   const rest = uncached ?? (all === undefined ? undefined : Math.max(0, all - (cached ?? 0) - (written ?? 0)));
   const lacking: readonly (readonly [TokenClass, number | undefined])[] = [

@@ -6,7 +6,7 @@ export const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_
 
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-export const momentOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
+export const startOfDayMs = (day: string): number => Date.parse(`${day}T00:00:00Z`);
 
 export interface Window {
   /** First moment of the first day. */
@@ -16,7 +16,7 @@ export interface Window {
 }
 
 /** Returns the complete days of the lookback. */
-export const windowAt = (now: number, lookbackMs: number): Window => ({
+export const lookbackWindow = (now: number, lookbackMs: number): Window => ({
   from: startOfDay(now - lookbackMs),
   to: startOfDay(now),
 });
@@ -25,4 +25,4 @@ export const daysIn = ({ from, to }: Window): readonly string[] =>
   Array.from({ length: Math.max(0, Math.round((to - from) / DAY_MS)) }, (_, at) => dayOf(from + at * DAY_MS));
 
 /** Returns whether the provider's report of a day has had the time to become final. */
-export const isMature = (day: string, now: number, lagMs: number): boolean => now >= momentOf(day) + DAY_MS + lagMs;
+export const isMature = (day: string, now: number, lagMs: number): boolean => now >= startOfDayMs(day) + DAY_MS + lagMs;

@@ -10,21 +10,21 @@ export type TokenClass = (typeof TOKEN_CLASSES)[number];
 /** Number of tokens by class; `input` excludes tokens read from or written to a cache. */
 export type Tokens = Readonly<Record<TokenClass, number>>;
 
-export interface Metered {
+export interface MeteredUsage {
   readonly tokens: Tokens;
   /** Number of answers that ended before they reported usage: the provider bills them, but nothing was metered. */
   readonly unmeasured: number;
 }
 
 /** Usage that a provider reports for a day. */
-export interface Reported {
+export interface ReportedUsage {
   /** Number of tokens by class; null if the report does not have the class, which is then not compared. */
   readonly tokens: Readonly<Record<TokenClass, number | null>>;
   /** Classes that are included in the report's `input`. */
   readonly joined: readonly TokenClass[];
 }
 
-export const NOTHING_REPORTED: Reported = {
+export const NOTHING_REPORTED: ReportedUsage = {
   tokens: { input: 0, cached_input: 0, cache_creation_input: 0, output: 0 },
   joined: [],
 };
@@ -37,13 +37,13 @@ export interface DriftRules {
   readonly driftFloor: number;
 }
 
-export interface Compared {
+export interface ClassComparison {
   readonly class: TokenClass;
   readonly metered: number;
   readonly reported: number;
 }
 
-export interface Verdict extends Compared {
+export interface Verdict extends ClassComparison {
   /** Metered minus reported tokens. */
   readonly delta: number;
   /** Difference as a share of the larger number, 0 to 1; 0 if both are 0. */
@@ -56,7 +56,10 @@ export interface Verdict extends Compared {
 }
 
 /** Compares the classes that both sides have, in the order of `TOKEN_CLASSES`. */
-export function compare({ tokens: metered }: Metered, { tokens: reported, joined }: Reported): readonly Compared[] {
+export function compareUsage(
+  { tokens: metered }: MeteredUsage,
+  { tokens: reported, joined }: ReportedUsage,
+): readonly ClassComparison[] {
   return TOKEN_CLASSES.flatMap((name) => {
     const reportedTokens = reported[name];
     if (reportedTokens === null) return [];
@@ -66,11 +69,14 @@ export function compare({ tokens: metered }: Metered, { tokens: reported, joined
 }
 
 /** Returns whether two numbers differ by more than the ratio, and at least by the floor. */
-export function isDrift({ metered, reported }: Pick<Compared, "metered" | "reported">, rules: DriftRules): boolean {
+export function isDrift(
+  { metered, reported }: Pick<ClassComparison, "metered" | "reported">,
+  rules: DriftRules,
+): boolean {
   return ratioOf(metered, reported) > rules.driftRatio && Math.abs(metered - reported) >= rules.driftFloor;
 }
 
-export function verdictOf(compared: Compared, breach: boolean, scope: Scope): Verdict {
+export function verdictOf(compared: ClassComparison, breach: boolean, scope: Scope): Verdict {
   const { metered, reported } = compared;
   const direction = metered > reported ? "over" : metered < reported ? "under" : "equal";
   return {

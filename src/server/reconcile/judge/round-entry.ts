@@ -1,6 +1,7 @@
 /** Ledger entry for the last round of a provider. */
-import type { Fields } from "./entry.ts";
+
 import type { Scope } from "./judge-usage.ts";
+import type { Fields } from "./ledger-entry.ts";
 
 export interface Round {
   readonly provider: string;
@@ -21,7 +22,7 @@ export const roundFields = ({ type, scope, triedAt, fetchedAt, error }: Round): 
   error: error === undefined ? null : error.slice(0, 1_000),
 });
 
-export function roundOf(provider: string, fields: Fields): Round | undefined {
+export function parseRound(provider: string, fields: Fields): Round | undefined {
   const { type, scope, error, "tried.at": triedAt, "fetched.at": fetchedAt } = fields;
   if ((type !== "compat" && type !== "messages") || (scope !== "organisation" && scope !== "keys")) return undefined;
   return {

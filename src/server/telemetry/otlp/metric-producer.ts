@@ -22,7 +22,7 @@ interface ProducerOptions {
   readonly now: () => number;
 }
 
-export function producerOf({ instruments, sample, scope, now }: ProducerOptions): metrics.MetricProducer {
+export function createMetricProducer({ instruments, sample, scope, now }: ProducerOptions): metrics.MetricProducer {
   const startTime = core.millisToHrTime(now());
   // The reader replaces this by the provider's own resource.
   const resource = resources.emptyResource();

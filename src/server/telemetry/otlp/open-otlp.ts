@@ -8,8 +8,8 @@
 
 import type { Instruments, Log, LogLine } from "../../../base/index.ts";
 import type { BuildInfo } from "../process-metrics.ts";
+import type { ExportedAuditRecord } from "./emit-records.ts";
 import { createExportProblems, type Queue } from "./export-problems.ts";
-import type { AuditLike } from "./records.ts";
 import { type Environment, type OtlpSettings, readSettings } from "./settings.ts";
 import type { Tracing } from "./spans.ts";
 
@@ -36,7 +36,7 @@ export interface Otlp {
   /** Receives each line of the log; `undefined` if logs are off. */
   readonly logSink: ((line: LogLine) => void) | undefined;
   /** Exports emitted records, which must come in the order of the trail. */
-  audit(records: readonly AuditLike[]): void;
+  exportAudit(records: readonly ExportedAuditRecord[]): void;
   /** Flushes the queues, for at most 5 s. */
   close(): Promise<void>;
 }
@@ -56,27 +56,27 @@ export async function openOtlp(options: OtlpOptions): Promise<Otlp | undefined> 
     .catch((error: unknown) => problems.warn("telemetry could not be started, so nothing is exported", { error }));
   if (pipelines === undefined) return undefined;
   problems.markStarted();
-  const { tracing, line, audit, flush } = pipelines;
+  const { tracing, emitLine, emitAudit, flush } = pipelines;
   let closing: Promise<void> | undefined;
   return {
     tracing,
     logSink:
-      line &&
+      emitLine &&
       ((written) => {
-        if (!problems.isLogging()) line(written);
+        if (!problems.isLogging()) emitLine(written);
       }),
-    audit(records) {
-      if (audit === undefined) return;
+    exportAudit(records) {
+      if (emitAudit === undefined) return;
       for (const record of records) {
         try {
-          audit(record);
+          emitAudit(record);
         } catch (error) {
           problems.recordFailure("audit", 1, error);
         }
       }
     },
     close() {
-      closing ??= within(flush(), CLOSE_LIMIT_MS).then((isDone) => {
+      closing ??= settlesWithin(flush(), CLOSE_LIMIT_MS).then((isDone) => {
         if (!isDone) problems.warn("not all telemetry was exported before the process ended");
       });
       return closing;
@@ -93,10 +93,10 @@ function queuesOf({ traces, metrics, logs }: OtlpSettings): readonly Queue[] {
 }
 
 /** Waits for `work`. Resolves to false on timeout. Never rejects. */
-async function within(work: Promise<void>, limitMs: number): Promise<boolean> {
+async function settlesWithin(work: Promise<void>, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<boolean>((late) => {
-    timer = setTimeout(() => late(false), limitMs);
+    timer = setTimeout(() => late(false), timeoutMs);
   });
   return Promise.race([work.then(() => true), limit]).finally(() => clearTimeout(timer));
 }

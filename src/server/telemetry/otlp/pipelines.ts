@@ -9,18 +9,18 @@
 import { api, core, logs, metrics, resources, tracing } from "@opentelemetry/sdk-node";
 import type { Instruments, LogLine } from "../../../base/index.ts";
 import type { BuildInfo } from "../process-metrics.ts";
-import { boundedRecords, boundedSpans, withFailureReports } from "./bounded.ts";
+import { boundedRecords, boundedSpans, withFailureReports } from "./bounded-processors.ts";
+import { type ExportedAuditRecord, emitAuditRecord, emitLogLine } from "./emit-records.ts";
 import type { ExportProblems, Queue } from "./export-problems.ts";
 import { metricExporterFor, recordExporterFor, spanExporterFor } from "./exporters.ts";
-import { producerOf } from "./metric-producer.ts";
-import { type AuditLike, emitAudit, emitLine } from "./records.ts";
+import { createMetricProducer } from "./metric-producer.ts";
 import type { OtlpSettings } from "./settings.ts";
 import { createTracing, type Tracing } from "./spans.ts";
 
 export interface Pipelines {
   readonly tracing: Tracing | undefined;
-  readonly line: ((line: LogLine) => void) | undefined;
-  readonly audit: ((record: AuditLike) => void) | undefined;
+  readonly emitLine: ((line: LogLine) => void) | undefined;
+  readonly emitAudit: ((record: ExportedAuditRecord) => void) | undefined;
   /** Exports queued data and shuts the pipelines down. Resolves when the data was accepted or given up. */
   flush(): Promise<void>;
 }
@@ -52,8 +52,8 @@ export async function openPipelines(options: PipelinesOptions): Promise<Pipeline
   const auditLogger = records?.getLogger("gateway/audit", build.version);
   return {
     tracing: traces && createTracing(traces.getTracer("gateway", build.version), settings),
-    line: lineLogger && ((line) => emitLine(lineLogger, line)),
-    audit: auditLogger && ((record) => emitAudit(auditLogger, record)),
+    emitLine: lineLogger && ((line) => emitLogLine(lineLogger, line)),
+    emitAudit: auditLogger && ((record) => emitAuditRecord(auditLogger, record)),
     async flush() {
       await Promise.allSettled(closers.map((close) => close()));
       api.diag.disable();
@@ -71,7 +71,7 @@ async function openTraces(settings: OtlpSettings, resource: resources.Resource, 
 async function openMetrics(options: PipelinesOptions, resource: resources.Resource) {
   const { settings, problems, build } = options;
   if (settings.metrics.length === 0) return undefined;
-  const producer = producerOf({ ...options, scope: { name: "gateway/metrics", version: build.version } });
+  const producer = createMetricProducer({ ...options, scope: { name: "gateway/metrics", version: build.version } });
   const exporters = await Promise.all(settings.metrics.map(metricExporterFor));
   const readers = exporters.map(
     (exporter) =>

@@ -35,7 +35,7 @@ export interface OtlpSettings {
   readonly propagates: boolean;
 }
 
-interface Asked {
+interface SettingsReading {
   /** Settings; `undefined` if nothing is exported. */
   readonly settings: OtlpSettings | undefined;
   /** Sentences for the operator. They contain no values of variables, except known names. */
@@ -51,15 +51,15 @@ const RECORD_DELAY_MS = 1_000;
 /** Maximum delay of a timer: 24.8 days. A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function readSettings(env: Environment): Asked {
+export function readSettings(env: Environment): SettingsReading {
   const warnings: string[] = [];
   const text = (name: string): string | undefined => env[name]?.trim() || undefined;
   if (text("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return { settings: undefined, warnings };
 
-  const positive = (name: string, otherwise: number, most = MAX_TIMER_MS): number => {
+  const positive = (name: string, otherwise: number, max = MAX_TIMER_MS): number => {
     const given = text(name);
     if (given === undefined) return otherwise;
-    if (/^[1-9]\d{0,14}$/.test(given)) return Math.min(Number(given), most);
+    if (/^[1-9]\d{0,14}$/.test(given)) return Math.min(Number(given), max);
     warnings.push(`${name} is not a positive integer; ${otherwise} is used`);
     return otherwise;
   };

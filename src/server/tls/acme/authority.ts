@@ -5,7 +5,7 @@
 import { createHash, createPublicKey } from "node:crypto";
 import type acmeClient from "acme-client";
 import { type ForwardProxies, NO_FORWARD_PROXIES, openProxyAgent } from "../../forward-proxy/index.ts";
-import { AcmeProblem, type CallContext, calls, loadClient } from "./adapter.ts";
+import { AcmeProblem, type CallContext, callContexts, loadClient } from "./acme-transport.ts";
 import { AttemptFailed } from "./attempt-failed.ts";
 import { remoteText } from "./bounded-text.ts";
 import type { ChallengeType } from "./certificate-record.ts";
@@ -32,7 +32,7 @@ export interface OrderState {
   readonly finalize: string;
   readonly certificate: string | undefined;
   /** Failure as the authority describes it; empty if there is none. */
-  readonly problem: { readonly type: string; readonly words: string };
+  readonly problem: { readonly type: string; readonly message: string };
   /** Time at which another request is worthwhile, in milliseconds since 1970. */
   readonly retryAt: number | undefined;
 }
@@ -42,7 +42,7 @@ export interface AuthorizationState {
   readonly status: "pending" | "valid" | "invalid" | "deactivated" | "expired" | "revoked";
   readonly name: string;
   readonly challenges: readonly { readonly type: string; readonly url: string; readonly token: string }[];
-  readonly problem: { readonly type: string; readonly words: string };
+  readonly problem: { readonly type: string; readonly message: string };
   readonly retryAt: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface Authority {
   /** Registers an account, or finds an existing one, and returns its URL. */
   register(key: string, email: string, signal: AbortSignal): Promise<string>;
   /** Opens a session for an account with this key and URL. */
-  as(account: { readonly key: string; readonly url: string }): AccountSession;
+  openSession(account: { readonly key: string; readonly url: string }): AccountSession;
   /** Returns the renewal time that the authority suggests; `undefined` if it suggests none. */
   renewalInfo(
     url: string,
@@ -83,15 +83,15 @@ export interface AccountSession {
 type AcmeOrder = Awaited<ReturnType<acmeClient.Client["createOrder"]>>;
 type AcmeChallenge = Parameters<acmeClient.Client["completeChallenge"]>[0];
 
-const CONNECT_MS = 5_000;
-const ANSWER_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 10_000;
 
 export function openAuthority(options: AuthorityOptions): Authority {
   const { directory, roots, eab, userAgent, now, proxies = NO_FORWARD_PROXIES } = options;
   const limits = {
-    connect: { timeout: CONNECT_MS, ...(roots !== undefined && { ca: roots }) },
-    headersTimeout: ANSWER_MS,
-    bodyTimeout: ANSWER_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...(roots !== undefined && { ca: roots }) },
+    headersTimeout: ANSWER_TIMEOUT_MS,
+    bodyTimeout: ANSWER_TIMEOUT_MS,
     connections: 2,
   };
   const dispatcher = openProxyAgent(limits, proxies);
@@ -106,10 +106,10 @@ export function openAuthority(options: AuthorityOptions): Authority {
       origin,
       userAgent,
       now,
-      last: { retryAt: undefined, date: undefined },
+      lastHeaders: { retryAt: undefined, date: undefined },
     };
     try {
-      return await calls.run(context, () => run(client, context));
+      return await callContexts.run(context, () => run(client, context));
     } catch (error) {
       if (error instanceof AttemptFailed) throw error;
       signal.throwIfAborted();
@@ -128,14 +128,14 @@ export function openAuthority(options: AuthorityOptions): Authority {
   const getJson = (url: string, signal: AbortSignal) =>
     inContext(signal, async ({ axios }, context) => {
       const { data } = await axios.request<unknown>({ url, method: "get" });
-      return { data: recordIn(data), ...context.last };
+      return { data: asObject(data), ...context.lastHeaders };
     });
 
   return {
     async directory(signal) {
       const { data, date } = await getJson(directory, signal);
-      for (const name of ["newNonce", "newAccount", "newOrder"]) textIn(data, name);
-      const meta = recordIn(data["meta"] ?? {});
+      for (const name of ["newNonce", "newAccount", "newOrder"]) requiredText(data, name);
+      const meta = asObject(data["meta"] ?? {});
       return {
         renewalInfo: typeof data["renewalInfo"] === "string" ? data["renewalInfo"] : undefined,
         requiresEab: meta["externalAccountRequired"] === true,
@@ -154,21 +154,21 @@ export function openAuthority(options: AuthorityOptions): Authority {
           });
         return account.getAccountUrl();
       }),
-    as: ({ key, url }) => ({
+    openSession: ({ key, url }) => ({
       newOrder: (names, replaces, signal) =>
         inContext(signal, async (client, context) => {
           const identifiers = names.map((value) => ({ type: "dns", value }));
           const order = { identifiers, ...(replaces !== null && { replaces }) };
-          return orderIn(await clientOf(client, key, url).createOrder(order), undefined, context);
+          return parseOrder(await clientOf(client, key, url).createOrder(order), undefined, context);
         }),
       order: (at, signal) =>
         inContext(signal, async (client, context) =>
-          orderIn(await clientOf(client, key, url).getOrder({ url: at } as AcmeOrder), at, context),
+          parseOrder(await clientOf(client, key, url).getOrder({ url: at } as AcmeOrder), at, context),
         ),
       authorization: (at, signal) =>
         inContext(signal, async (client, context) => {
           const [found] = await clientOf(client, key, url).getAuthorizations({ authorizations: [at] } as AcmeOrder);
-          return authorizationIn(found, at, context);
+          return parseAuthorization(found, at, context);
         }),
       respond: (at, signal) =>
         inContext(signal, async (client) => {
@@ -178,7 +178,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
         inContext(signal, async (client, context) => {
           const [, csr] = await client.crypto.createCsr({ altNames: [...names] }, certificateKey);
           const asked = { url: order.url, finalize: order.finalize } as AcmeOrder;
-          return orderIn(await clientOf(client, key, url).finalizeOrder(asked, csr), order.url, context);
+          return parseOrder(await clientOf(client, key, url).finalizeOrder(asked, csr), order.url, context);
         }),
       download: ({ url: at, certificate }, signal) =>
         inContext(signal, async (client) => {
@@ -193,7 +193,7 @@ export function openAuthority(options: AuthorityOptions): Authority {
     }),
     async renewalInfo(url, certId, signal) {
       const { data, retryAt } = await getJson(`${url.replace(/\/$/, "")}/${certId}`, signal);
-      const { start, end } = recordIn(data["suggestedWindow"]);
+      const { start, end } = asObject(data["suggestedWindow"]);
       const [begin, until] = [Date.parse(String(start)), Date.parse(String(end))];
       return Number.isNaN(begin) || Number.isNaN(until) ? undefined : { start: begin, end: until, retryAt };
     },
@@ -218,16 +218,16 @@ export function thumbprintOf(key: string): string {
 const answerFault = (what: string): AttemptFailed =>
   new AttemptFailed("ca_answer", `the authority's answer does not follow RFC 8555: ${what}`);
 
-function recordIn(value: unknown): Readonly<Record<string, unknown>> {
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw answerFault("no JSON object");
   return value as Readonly<Record<string, unknown>>;
 }
 
-const MAX_TEXT = 2_048;
+const MAX_TEXT_LENGTH = 2_048;
 
-function textIn(record: Readonly<Record<string, unknown>>, name: string): string {
+function requiredText(record: Readonly<Record<string, unknown>>, name: string): string {
   const value = record[name];
-  if (typeof value !== "string" || value === "" || value.length > MAX_TEXT) throw answerFault(`no \`${name}\``);
+  if (typeof value !== "string" || value === "" || value.length > MAX_TEXT_LENGTH) throw answerFault(`no \`${name}\``);
   return value;
 }
 
@@ -235,8 +235,8 @@ const ORDER_STATUS: readonly OrderStatus[] = ["pending", "ready", "processing", 
 /** Maximum number of authorizations in an order, which has at most 100 names. */
 const MAX_AUTHORIZATIONS = 200;
 
-function orderIn(answer: unknown, url: string | undefined, { last }: CallContext): OrderState {
-  const data = recordIn(answer);
+function parseOrder(answer: unknown, url: string | undefined, { lastHeaders }: CallContext): OrderState {
+  const data = asObject(answer);
   const status = ORDER_STATUS.find((it) => it === data["status"]);
   const { authorizations } = data;
   if (status === undefined) throw answerFault("an order without a known `status`");
@@ -244,13 +244,13 @@ function orderIn(answer: unknown, url: string | undefined, { last }: CallContext
     throw answerFault("an order without `authorizations`");
   }
   return {
-    url: url ?? textIn(data, "url"),
+    url: url ?? requiredText(data, "url"),
     status,
-    authorizations: authorizations.map((it: unknown) => textIn({ authorization: it }, "authorization")),
-    finalize: textIn(data, "finalize"),
-    certificate: data["certificate"] === undefined ? undefined : textIn(data, "certificate"),
-    problem: problemIn(data["error"]),
-    retryAt: last.retryAt,
+    authorizations: authorizations.map((it: unknown) => requiredText({ authorization: it }, "authorization")),
+    finalize: requiredText(data, "finalize"),
+    certificate: data["certificate"] === undefined ? undefined : requiredText(data, "certificate"),
+    problem: parseProblem(data["error"]),
+    retryAt: lastHeaders.retryAt,
   };
 }
 
@@ -267,36 +267,36 @@ const MAX_CHALLENGES = 20;
 /** Form of a challenge token (RFC 8555 section 8.3). Longer tokens are not used. */
 const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
 
-function authorizationIn(answer: unknown, url: string, { last }: CallContext): AuthorizationState {
-  const data = recordIn(answer);
+function parseAuthorization(answer: unknown, url: string, { lastHeaders }: CallContext): AuthorizationState {
+  const data = asObject(answer);
   const status = AUTHORIZATION_STATUS.find((it) => it === data["status"]);
   if (status === undefined) throw answerFault("an authorization without a known `status`");
   const given: readonly unknown[] = Array.isArray(data["challenges"]) ? data["challenges"] : [];
-  const challenges = given.slice(0, MAX_CHALLENGES).map(recordIn);
+  const challenges = given.slice(0, MAX_CHALLENGES).map(asObject);
   const failed = challenges.find((it) => it["error"] !== undefined);
   return {
     url,
     status,
-    name: textIn(recordIn(data["identifier"]), "value").toLowerCase(),
+    name: requiredText(asObject(data["identifier"]), "value").toLowerCase(),
     challenges: challenges.flatMap((it) => {
       const { type, token } = it;
       return typeof type === "string" && typeof token === "string" && TOKEN.test(token)
-        ? [{ type, url: textIn(it, "url"), token }]
+        ? [{ type, url: requiredText(it, "url"), token }]
         : [];
     }),
-    problem: problemIn(failed?.["error"]),
-    retryAt: last.retryAt,
+    problem: parseProblem(failed?.["error"]),
+    retryAt: lastHeaders.retryAt,
   };
 }
 
-function problemIn(value: unknown): { readonly type: string; readonly words: string } {
-  if (value === undefined || value === null) return { type: "", words: "" };
+function parseProblem(value: unknown): { readonly type: string; readonly message: string } {
+  if (value === undefined || value === null) return { type: "", message: "" };
   const { type, detail } = new AcmeProblem(0, value, undefined);
-  return { type, words: detail };
+  return { type, message: detail };
 }
 
 /** Finds the challenge of the given type. */
-export const offers = ({ challenges }: AuthorizationState, type: ChallengeType) =>
+export const findChallenge = ({ challenges }: AuthorizationState, type: ChallengeType) =>
   challenges.find((it) => it.type === type);
 
 /** Problem types that refuse an order permanently, until its settings change. */
@@ -309,8 +309,7 @@ const REFUSED = [
   "unsupportedContact",
 ];
 
-const WORDS_OF_EAB =
-  "the authority requires a valid external account binding; check tls.eab (a change needs a restart)";
+const EAB_HINT = "the authority requires a valid external account binding; check tls.eab (a change needs a restart)";
 
 function failureOf(error: unknown): AttemptFailed {
   if (!(error instanceof AcmeProblem)) {
@@ -323,7 +322,7 @@ function failureOf(error: unknown): AttemptFailed {
     return new AttemptFailed("rate_limited", text, { keepsOrder: true, retryAt, cause });
   }
   if (type === "accountDoesNotExist") return new AttemptFailed("account", text, { losesAccount: true, cause });
-  if (type === "externalAccountRequired") return new AttemptFailed("eab", `${WORDS_OF_EAB}; it says ${message}`);
+  if (type === "externalAccountRequired") return new AttemptFailed("eab", `${EAB_HINT}; it says ${message}`);
   if (type === "badNonce") return new AttemptFailed("nonce", text, { keepsOrder: true, cause });
   if (type === "unauthorized" && /account/i.test(detail)) return new AttemptFailed("account", text, { cause });
   if (REFUSED.includes(type)) return new AttemptFailed("refused", text, { cause });
@@ -332,7 +331,7 @@ function failureOf(error: unknown): AttemptFailed {
 }
 
 /** Returns whether an order was refused because of the certificate that it replaces. Without `replaces` it may be accepted. */
-export function isAboutReplacing(error: unknown): boolean {
+export function isReplacementRefused(error: unknown): boolean {
   const { cause } = error instanceof AttemptFailed ? error : { cause: undefined };
   if (!(cause instanceof AcmeProblem) || cause.status >= 500) return false;
   return cause.type === "alreadyReplaced" || /replace/i.test(cause.detail);
@@ -342,5 +341,5 @@ function registrationFailure(error: unknown): unknown {
   if (!(error instanceof AcmeProblem)) return error;
   const isOfBinding = error.type === "externalAccountRequired" || /external.?account|eab|mac/i.test(error.detail);
   if (!isOfBinding) return error;
-  return new AttemptFailed("eab", `${WORDS_OF_EAB}; it says ${error.message}`);
+  return new AttemptFailed("eab", `${EAB_HINT}; it says ${error.message}`);
 }

@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 
-interface Item {
+interface DerItem {
   readonly tag: number;
   readonly content: Buffer;
 }
@@ -12,13 +12,13 @@ interface Item {
 /** Returns the id of a certificate; `undefined` if it is not DER or lacks its issuer's key id. `pem`: leaf first. */
 export function certIdOf(pem: string): string | undefined {
   const { raw } = new X509Certificate(pem);
-  const fields = itemsIn(itemsIn(itemsIn(raw)[0]?.content)[0]?.content);
+  const fields = derItems(derItems(derItems(raw)[0]?.content)[0]?.content);
   const serial = fields.find(({ tag }) => tag === INTEGER)?.content;
-  const extensions = itemsIn(itemsIn(fields.find(({ tag }) => tag === EXTENSIONS)?.content)[0]?.content);
+  const extensions = derItems(derItems(fields.find(({ tag }) => tag === EXTENSIONS)?.content)[0]?.content);
   for (const { content } of extensions) {
-    const parts = itemsIn(content);
+    const parts = derItems(content);
     if (parts[0]?.content.equals(AUTHORITY_KEY_ID) !== true) continue;
-    const keyId = itemsIn(itemsIn(parts.at(-1)?.content)[0]?.content).find(({ tag }) => tag === KEY_ID)?.content;
+    const keyId = derItems(derItems(parts.at(-1)?.content)[0]?.content).find(({ tag }) => tag === KEY_ID)?.content;
     if (keyId === undefined || serial === undefined) return undefined;
     return `${keyId.toString("base64url")}.${serial.toString("base64url")}`;
   }
@@ -34,8 +34,8 @@ const KEY_ID = 0x80;
 const AUTHORITY_KEY_ID = Buffer.from([0x55, 0x1d, 0x23]);
 
 /** Returns the consecutive items in `der`, up to the first that is unreadable. */
-function itemsIn(der: Buffer | undefined): readonly Item[] {
-  const items: Item[] = [];
+function derItems(der: Buffer | undefined): readonly DerItem[] {
+  const items: DerItem[] = [];
   for (let at = 0; der !== undefined && at + 2 <= der.length; ) {
     const tag = der[at] ?? 0;
     const first = der[at + 1] ?? 0;

@@ -45,7 +45,7 @@ export interface Order {
 }
 
 /** Renewal information (RFC 9773) of one certificate. */
-export interface Window {
+export interface RenewalWindow {
   readonly start: number;
   readonly end: number;
   /** Random time in the window, drawn once: drawing at each poll would favor early times. */
@@ -64,7 +64,7 @@ export interface Issued {
   readonly renewAt: number;
   /** Thumbprint of the account that ordered it. */
   readonly account: string;
-  readonly window: Window | null;
+  readonly window: RenewalWindow | null;
   /** Time of the next request for renewal information; null if the authority offers none. */
   readonly askAt: number | null;
 }

@@ -10,11 +10,11 @@ import { readCertificate } from "../read-certificate.ts";
 import type { Certificate, CertificateFailure, Certificates } from "../types.ts";
 import { openAuthority } from "./authority.ts";
 import { remoteText } from "./bounded-text.ts";
+import { startManager } from "./certificate-manager.ts";
 import { type Account, accountId, type CertificateRecord, keyAuthorization, recordId } from "./certificate-record.ts";
-import { startManager } from "./manager.ts";
 import type { Effect, EffectResult, OrderRows, WantedCertificate } from "./order-machine.ts";
 import type { CertificateStore, DnsProvider } from "./ports.ts";
-import { DAY, renewalDue } from "./renewal-time.ts";
+import { DAY_MS, renewalDue } from "./renewal-time.ts";
 
 /** Validated `tls` section of the node file. */
 export interface AcmeSettings {
@@ -48,7 +48,7 @@ export interface AcmeOptions {
   readonly log: Log;
 }
 
-interface Seen {
+interface CurrentRows {
   readonly record: CertificateRecord | undefined;
   readonly account: Account | undefined;
   readonly certificate: Certificate | undefined;
@@ -73,19 +73,19 @@ export function openAcme(options: AcmeOptions): Certificates {
   const hosts = new Set(names);
   const ids = { account: accountId(ca, email), record: recordId(ca, names) };
   const listeners = new Set<() => void>();
-  const built = new Map<string, Certificate | undefined>();
-  let seen: Seen = { record: undefined, account: undefined, certificate: undefined, sealed: undefined };
+  const builtCertificates = new Map<string, Certificate | undefined>();
+  let current: CurrentRows = { record: undefined, account: undefined, certificate: undefined, sealed: undefined };
 
   /** Returns the issued certificate: the same object until it changes, since the listener compares by identity. */
   function certificateOf({ issued }: CertificateRecord): Certificate | undefined {
     if (issued === null) return undefined;
     const { chain, key } = issued;
-    if (built.has(chain)) return built.get(chain);
+    if (builtCertificates.has(chain)) return builtCertificates.get(chain);
     const read = readCertificate(chain, key, now());
     if (read.kind === "problem") log.error("the stored certificate cannot be served", { why: read.message });
     const certificate = read.kind === "certificate" ? read.certificate : undefined;
-    built.clear();
-    built.set(chain, certificate);
+    builtCertificates.clear();
+    builtCertificates.set(chain, certificate);
     return certificate;
   }
 
@@ -106,22 +106,22 @@ export function openAcme(options: AcmeOptions): Certificates {
     return undefined;
   }
 
-  function look(): void {
+  function readRows(): void {
     const record = store.read("certificate", ids.record);
     const account = store.read("account", ids.account);
     const locked = [record, account].find((it) => it.kind === "sealed");
     if (locked?.kind === "sealed") {
       // The current certificate stays in use.
-      if (seen.sealed?.message === locked.message) return;
+      if (current.sealed?.message === locked.message) return;
       log.error("the certificate is sealed", { why: locked.message });
-      seen = { ...seen, sealed: { reason: "sealed", message: locked.message, at: now() } };
+      current = { ...current, sealed: { reason: "sealed", message: locked.message, at: now() } };
     } else {
       const own = record.kind === "row" ? (JSON.parse(record.value) as CertificateRecord) : undefined;
       const served = own?.issued == null ? otherRecord() : own;
-      seen = {
+      current = {
         record: own,
         account: account.kind === "row" ? (JSON.parse(account.value) as Account) : undefined,
-        certificate: served === undefined ? seen.certificate : (certificateOf(served) ?? seen.certificate),
+        certificate: served === undefined ? current.certificate : (certificateOf(served) ?? current.certificate),
         sealed: undefined,
       };
     }
@@ -142,19 +142,19 @@ export function openAcme(options: AcmeOptions): Certificates {
   instruments.observedGauge(
     "gateway_acme_renewal_due_seconds",
     "Time of the next renewal, in seconds since 1970. 0 if there is no certificate.",
-    () => seconds(seen.record?.issued == null ? undefined : renewalDue(seen.record.issued)),
+    () => seconds(current.record?.issued == null ? undefined : renewalDue(current.record.issued)),
   );
   instruments.observedGauge(
     "gateway_acme_next_attempt_seconds",
     "Time of the next attempt after a failure, in seconds since 1970. 0 if the last attempt did not fail.",
-    () => (seen.record?.failure == null ? 0 : seconds(seen.record.nextAttemptAt)),
+    () => (current.record?.failure == null ? 0 : seconds(current.record.nextAttemptAt)),
   );
 
   const problemLoggedAt = new Map<string, number>();
   /** Logs a problem; repeated messages are logged once an hour. */
   const onProblem = (message: string, error: unknown): void => {
     const at = now();
-    if (at - (problemLoggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR) return;
+    if (at - (problemLoggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < HOUR_MS) return;
     if (problemLoggedAt.size > MAX_PROBLEMS) problemLoggedAt.clear();
     problemLoggedAt.set(message, at);
     log.warn(
@@ -195,8 +195,8 @@ export function openAcme(options: AcmeOptions): Certificates {
   };
 
   const authority = openAuthority({ directory: ca, roots, eab, userAgent, now, proxies: settings.proxies });
-  look();
-  const unwatch = store.onChange(look);
+  readRows();
+  const unwatch = store.onChange(readRows);
   const manager = startManager({
     store,
     wanted,
@@ -208,9 +208,9 @@ export function openAcme(options: AcmeOptions): Certificates {
 
   return {
     mode: "acme",
-    current: () => seen.certificate,
+    current: () => current.certificate,
     status() {
-      const { record, sealed } = seen;
+      const { record, sealed } = current;
       const failure = record?.failure;
       return {
         source: ca,
@@ -225,7 +225,7 @@ export function openAcme(options: AcmeOptions): Certificates {
       };
     },
     challenge(host, token) {
-      const { record, account } = seen;
+      const { record, account } = current;
       const order = record?.order;
       const isAsked = order != null && order.type === "http-01" && account !== undefined;
       if (!isAsked || !hosts.has(host) || !TOKEN.test(token)) {
@@ -249,9 +249,9 @@ export function openAcme(options: AcmeOptions): Certificates {
   };
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 const MAX_PROBLEMS = 100;
-const URGENT_MS = 7 * DAY;
+const URGENT_MS = 7 * DAY_MS;
 
 const digestOf = (settings: unknown): string =>
   createHash("sha256").update(JSON.stringify(settings)).digest("base64url").slice(0, 22);

@@ -13,12 +13,19 @@ import {
   type FailureReason,
   type Issued,
   type Order,
+  type RenewalWindow,
   type Step,
   type TxtRecord,
   txtRecordOf,
-  type Window,
 } from "./certificate-record.ts";
-import { ASKED_AGAIN, allowedFrom, isAhead, nextAttempt, recentlyFinalized, renewalDue } from "./renewal-time.ts";
+import {
+  allowedFrom,
+  isAhead,
+  nextAttempt,
+  RENEWAL_INFO_DELAY,
+  recentlyFinalized,
+  renewalDue,
+} from "./renewal-time.ts";
 
 /** Settings of the node file. */
 export interface WantedCertificate {
@@ -63,7 +70,7 @@ export type EffectResult =
   | { readonly kind: "validated" }
   | { readonly kind: "issued"; readonly issued: Issued }
   | { readonly kind: "cleaned"; readonly left: readonly TxtRecord[] }
-  | { readonly kind: "asked"; readonly window: Window | null; readonly askAt: number | null }
+  | { readonly kind: "asked"; readonly window: RenewalWindow | null; readonly askAt: number | null }
   | {
       readonly kind: "failed";
       readonly reason: FailureReason;
@@ -84,16 +91,16 @@ export const STEPS: Readonly<Record<Step, { readonly [K in EffectResult["kind"]]
   download: { issued: "end" },
 };
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
-export function effectOf({ account, record }: OrderRows, wanted: WantedCertificate, now: number): Effect {
+export function nextEffect({ account, record }: OrderRows, wanted: WantedCertificate, now: number): Effect {
   const kept = record ?? emptyRecord(wanted.ca, wanted.names);
   const { order, failure, litter, issued } = kept;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
   // If the settings have changed, or a clock that was ahead was set right, the next attempt is made without a wait.
   const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
   const from = isSame ? kept.nextAttemptAt : 0;
-  const cleanAt = timeOf(kept.cleanAt, HOUR, now);
+  const cleanAt = plausibleTime(kept.cleanAt, HOUR_MS, now);
   if (order === null && litter.length > 0 && cleanAt <= now) return { do: "clean", records: litter };
   const due = order !== null ? from : Math.max(dueAt(issued), from, allowedFrom(kept, now));
   if (due <= now) {
@@ -102,19 +109,19 @@ export function effectOf({ account, record }: OrderRows, wanted: WantedCertifica
     return order === null ? { do: "begin" } : { do: order.step, account, order };
   }
   if (order !== null) return { do: "wait", until: due };
-  const askAt = timeOf(issued?.askAt ?? Number.POSITIVE_INFINITY, ASKED_AGAIN.most, now);
+  const askAt = plausibleTime(issued?.askAt ?? Number.POSITIVE_INFINITY, RENEWAL_INFO_DELAY.maxMs, now);
   if (issued !== null && askAt <= now) return { do: "ask", issued };
   return { do: "wait", until: Math.min(due, askAt, litter.length > 0 ? cleanAt : Number.POSITIVE_INFINITY) };
 }
 
 /** Returns `at`, or 0 if the clock that wrote it was ahead. `most`: longest time from the writing to `at`. */
-const timeOf = (at: number, most: number, now: number): number =>
+const plausibleTime = (at: number, most: number, now: number): number =>
   Number.isFinite(at) && isAhead(at - most, now) ? 0 : at;
 
 const dueAt = (issued: Issued | null): number => (issued === null ? 0 : renewalDue(issued));
 
 /** Returns the state after an answer. `now`: time of the answer. An unchanged object means that nothing changed. */
-export function after(
+export function nextState(
   world: OrderRows,
   effect: Effect,
   answer: EffectResult,
@@ -142,9 +149,12 @@ export function after(
       return { account, record: { ...kept, order } };
     }
     case "abandoned":
-      return { account, record: ended(kept, thumbprint) };
+      return { account, record: withoutOrder(kept, thumbprint) };
     case "cleaned":
-      return { account, record: { ...kept, litter: answer.left, cleanAt: answer.left.length === 0 ? 0 : now + HOUR } };
+      return {
+        account,
+        record: { ...kept, litter: answer.left, cleanAt: answer.left.length === 0 ? 0 : now + HOUR_MS },
+      };
     case "asked": {
       if (kept.issued === null || effect.do !== "ask" || kept.issued.certId !== effect.issued.certId) return world;
       const { window, askAt } = answer;
@@ -154,7 +164,7 @@ export function after(
       const { reason, message, keepsOrder, losesAccount, retryAt } = answer;
       const failures = kept.failures + 1;
       const failed: CertificateRecord = {
-        ...(keepsOrder ? kept : ended(kept, thumbprint)),
+        ...(keepsOrder ? kept : withoutOrder(kept, thumbprint)),
         failures,
         failure: { reason, message, at: now, step: effect.do, settings: wanted.settings },
         nextAttemptAt: nextAttempt(now, failures, retryAt),
@@ -162,7 +172,7 @@ export function after(
       return { account: losesAccount && account !== undefined ? { ...account, url: null } : account, record: failed };
     }
     default:
-      return { account, record: stepped(kept, answer, thumbprint, now) };
+      return { account, record: advanceOrder(kept, answer, thumbprint, now) };
   }
 }
 
@@ -171,20 +181,25 @@ type OrderAnswer = Extract<
   { kind: "ordered" | "pending" | "ready" | "handed_in" | "published" | "validated" | "issued" }
 >;
 
-function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: string, now: number): CertificateRecord {
+function advanceOrder(
+  kept: CertificateRecord,
+  answer: OrderAnswer,
+  thumbprint: string,
+  now: number,
+): CertificateRecord {
   const { order } = kept;
   const next = order === null ? undefined : STEPS[order.step][answer.kind];
   if (order === null || next === undefined) return kept;
   if (next === "end") {
     if (answer.kind !== "issued") return kept;
     const { issued } = answer;
-    return { ...ended(kept, thumbprint), issued, failure: null, failures: 0, nextAttemptAt: 0 };
+    return { ...withoutOrder(kept, thumbprint), issued, failure: null, failures: 0, nextAttemptAt: 0 };
   }
   const moved: Order = {
     ...order,
     step: next,
     ...(answer.kind === "ordered" && { url: answer.url }),
-    ...(answer.kind === "pending" && { challenges: together(order.challenges, answer.challenges) }),
+    ...(answer.kind === "pending" && { challenges: mergeChallenges(order.challenges, answer.challenges) }),
   };
   // The order is counted before it is submitted, so that a crash in between does not lose the count.
   const finalized = next === "finalize" ? [...recentlyFinalized(kept.finalized, now), now] : kept.finalized;
@@ -192,7 +207,7 @@ function stepped(kept: CertificateRecord, answer: OrderAnswer, thumbprint: strin
 }
 
 /** Returns all challenges. Earlier ones are included, because their DNS records still have to be removed. */
-function together(before: readonly Challenge[], found: readonly Challenge[]): readonly Challenge[] {
+function mergeChallenges(before: readonly Challenge[], found: readonly Challenge[]): readonly Challenge[] {
   const known = new Set(found.map(({ token }) => token));
   return [...before.filter(({ token }) => !known.has(token)), ...found];
 }
@@ -201,7 +216,7 @@ function together(before: readonly Challenge[], found: readonly Challenge[]): re
 const MAX_LITTER = 200;
 
 /** Returns the record without its order, and lists the DNS records of that order for removal. */
-function ended(kept: CertificateRecord, thumbprint: string): CertificateRecord {
+function withoutOrder(kept: CertificateRecord, thumbprint: string): CertificateRecord {
   const { order, litter } = kept;
   if (order === null) return kept;
   const written =

@@ -2,7 +2,7 @@
  * Parses an endpoint picker's answers. Only the destination is used, and the `model` of a complete echo of the body. Source:
  * Endpoint Picker protocol 1.0.0; ext-proc reference, B.
  */
-import { type HeaderMutation__Output, type ProcessingResponse__Output, textIn } from "../../ext-proc/index.ts";
+import { type HeaderMutation__Output, nestedText, type ProcessingResponse__Output } from "../../ext-proc/index.ts";
 
 const DESTINATION = "x-gateway-destination-endpoint";
 
@@ -18,7 +18,7 @@ type Destination =
 
 export function destinationOf({ request_headers: answer, dynamic_metadata: metadata }: ProcessingResponse__Output) {
   const inHeader = mutatedHeader(answer?.response?.header_mutation, DESTINATION);
-  const inMetadata = textIn(metadata, "envoy.lb", DESTINATION);
+  const inMetadata = nestedText(metadata, "envoy.lb", DESTINATION);
   return combine(inHeader, inMetadata);
 }
 

@@ -9,7 +9,7 @@ import type {
   ProcessingRequest,
   ProcessingResponse__Output,
 } from "../../ext-proc/index.ts";
-import { structOf } from "../../ext-proc/index.ts";
+import { toStruct } from "../../ext-proc/index.ts";
 import type { UpstreamRequest } from "../ports.ts";
 import { destinationOf, mutatedHeader, overloadAnswer, type PickerAnswer } from "./picker-answers.ts";
 import { modelIn } from "./requested-model.ts";
@@ -75,7 +75,7 @@ export class PickerExchange {
 
   constructor(client: ExternalProcessorClient, grpc: Grpc, query: PickerQuery) {
     const { subset, timeoutMs, request } = query;
-    this.#hint = subset && { filter_metadata: { [SUBSET_HINT]: structOf({ [SUBSET]: subset }) } };
+    this.#hint = subset && { filter_metadata: { [SUBSET_HINT]: toStruct({ [SUBSET]: subset }) } };
     this.#body = request.body;
     this.pick = new Promise((resolve) => {
       this.#settle = resolve;
@@ -100,7 +100,7 @@ export class PickerExchange {
     this.#call.write({
       response_headers: { headers: { headers } },
       metadata_context: {
-        filter_metadata: { ...this.#hint?.filter_metadata, "envoy.lb": structOf({ [SERVED]: served }) },
+        filter_metadata: { ...this.#hint?.filter_metadata, "envoy.lb": toStruct({ [SERVED]: served }) },
       },
     });
   }

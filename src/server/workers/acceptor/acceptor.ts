@@ -21,15 +21,15 @@ import type { Worker } from "../supervisor/index.ts";
 /**
  * Time after which a worker that has not taken its current connection counts as slow and gets no further one, in milliseconds.
  */
-const SLOW_MS = 100;
+const SLOW_HANDOVER_MS = 100;
 /**
  * Maximum number of connections that wait for a worker, and maximum time that they wait, in milliseconds. A failed worker is
  * usually replaced within a second.
  */
 const MAX_WAITING = 1_024;
-const WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 /** Minimum interval between log lines about refused connections, in milliseconds. */
-const LOG_EVERY_MS = 10_000;
+const LOG_INTERVAL_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const NO_DESCRIPTOR_PAUSE_MS = 100;
 const NO_DESCRIPTOR = "the node process has no file descriptors left; raise `ulimit -n`";
@@ -116,7 +116,7 @@ export async function openAcceptor(
     waiting.delete(socket);
     refused += 1;
     const at = performance.now();
-    if (at - loggedAt >= LOG_EVERY_MS) {
+    if (at - loggedAt >= LOG_INTERVAL_MS) {
       log.warn("connections are refused, because no worker process accepts them", { refused, reason });
       loggedAt = at;
       refused = 0;
@@ -136,7 +136,7 @@ export async function openAcceptor(
     }
     waiting.add(socket);
     if (!waitTimeouts.has(socket))
-      waitTimeouts.set(socket, setTimeout(refuse, WAIT_MS, socket, "no worker process accepted them within 10 s"));
+      waitTimeouts.set(socket, setTimeout(refuse, MAX_WAIT_MS, socket, "no worker process accepted them within 10 s"));
   };
 
   const assign = (socket: Socket): void => {
@@ -188,7 +188,7 @@ export async function openAcceptor(
     if (receiver.inHandover !== undefined) return;
     for (let socket = receiver.queue.shift(); socket !== undefined; socket = receiver.queue.shift()) {
       receiver.inHandover = socket;
-      receiver.slowTimer = setTimeout(reassignQueue, SLOW_MS, receiver);
+      receiver.slowTimer = setTimeout(reassignQueue, SLOW_HANDOVER_MS, receiver);
       const outcome = await receiver.worker.handOver(socket);
       const wasSlow = receiver.slowTimer === undefined;
       clearTimeout(receiver.slowTimer);

@@ -1,2 +1,2 @@
 export { type Acceptor, openAcceptor } from "./acceptor.ts";
-export { takeConnections } from "./taken.ts";
+export { takeConnections } from "./take-connections.ts";

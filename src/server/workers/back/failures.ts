@@ -5,7 +5,7 @@
 import type { AuthFailure, FailureSampler } from "../../audit/index.ts";
 import type { DecisionTrail } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
-import { createKeyedBatch } from "./gather.ts";
+import { createKeyedBatch } from "./keyed-batch.ts";
 
 /** Maximum number of kinds of failures. They come from the gateway's own enumerations. */
 const MAX_KINDS = 100;

@@ -9,18 +9,18 @@ export {
   takeRequestRecords,
 } from "./decisions.ts";
 export { sendFailures, takeFailures } from "./failures.ts";
-export { type HeldTotals, openHeld, sendHeld } from "./held.ts";
 export { sendLog, takeLog } from "./log.ts";
 export { sendMetrics, takeMetrics } from "./metrics.ts";
 export {
   sendFinished,
   sendKeyUse,
   sendRefusals,
-  sendUse,
+  sendUsage,
   takeFinished,
   takeKeyUse,
   takeRefusals,
-  takeUse,
+  takeUsage,
 } from "./requests.ts";
-export { fetchThrough, openSharedFetches, type SharedFetches } from "./shared-fetches.ts";
+export { openReservations, type ReservationTotals, sendReservations } from "./reservations.ts";
+export { fetchThroughNode, openSharedFetches, type SharedFetches } from "./shared-fetches.ts";
 export { sendStatistics, takeStatistics, type WriteOnlyStatistics } from "./statistics.ts";

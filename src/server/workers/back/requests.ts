@@ -1,7 +1,7 @@
 /** Reports refusals, finished requests, usage and used keys of workers to the node. */
 import type { Refusal, Refusals, RequestSummary, SummarySink, UsageLedger } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
-import { createKeyedBatch } from "./gather.ts";
+import { createKeyedBatch } from "./keyed-batch.ts";
 
 /** Maximum number of refusals by caller, code and cause that are gathered between two messages. */
 const MAX_REFUSED = 500;
@@ -12,9 +12,9 @@ const CHECK_MS = 250;
 const MAX_PROMPT_ROWS = 500;
 const MAX_DELAY_MS = 2_000;
 /** Maximum number of rows in one message, so that requests are served between two messages. */
-const ROWS_A_MESSAGE = 100;
+const ROWS_PER_MESSAGE = 100;
 /** Maximum number of sums of usage that are gathered between two messages. */
-const MAX_USES = 1_000;
+const MAX_USAGE_ENTRIES = 1_000;
 /** Maximum number of used keys that are gathered between two messages. */
 const MAX_USED_KEYS = 1_000;
 
@@ -72,8 +72,8 @@ export function sendFinished(channel: Channel): SummarySink {
   let sending: NodeJS.Immediate | undefined;
 
   const sendSome = (): void => {
-    channel.send("finished", rows.slice(0, ROWS_A_MESSAGE));
-    rows = rows.slice(ROWS_A_MESSAGE);
+    channel.send("finished", rows.slice(0, ROWS_PER_MESSAGE));
+    rows = rows.slice(ROWS_PER_MESSAGE);
   };
   const sendInTurns = (): void => {
     sending = undefined;
@@ -119,20 +119,20 @@ export function takeFinished(channel: Channel, sink: SummarySink): void {
   });
 }
 
-type Use = Parameters<UsageLedger["add"]>[0];
-type Tokens = NonNullable<Use["tokens"]>;
-type MutableUse = { -readonly [Key in keyof Use]: Use[Key] };
+type UsageEntry = Parameters<UsageLedger["add"]>[0];
+type Tokens = NonNullable<UsageEntry["tokens"]>;
+type MutableUsageEntry = { -readonly [Key in keyof UsageEntry]: UsageEntry[Key] };
 
 /** Returns a usage ledger that sends sums by caller and resource. */
-export function sendUse(channel: Channel): UsageLedger {
-  const gathered = createKeyedBatch<MutableUse>(channel, "use", MAX_USES);
+export function sendUsage(channel: Channel): UsageLedger {
+  const gathered = createKeyedBatch<MutableUsageEntry>(channel, "use", MAX_USAGE_ENTRIES);
   return {
     add(use) {
       const { hop, kind, caller, profile, provider, model } = use;
       // An issuer may put any text into a caller's name, so the length separates it from the rest.
       const callerKey = `${caller.length}\0${caller}\0${profile}`;
       const key = `${hop}\0${kind}\0${use.tokens === undefined}\0${provider}\0${callerKey}\0${model}`;
-      const sum = gathered.getOrCreate(key, () => ({ ...NO_USE, hop, kind, caller, profile, provider, model }));
+      const sum = gathered.getOrCreate(key, () => ({ ...NO_USAGE, hop, kind, caller, profile, provider, model }));
       sum.requests += use.requests;
       sum.failed += use.failed;
       sum.unmeasured += use.unmeasured;
@@ -144,7 +144,7 @@ export function sendUse(channel: Channel): UsageLedger {
   };
 }
 
-const NO_USE = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
+const NO_USAGE = { requests: 0, failed: 0, unmeasured: 0, units: 0, tokens: undefined };
 
 /** Adds token counts. Cache tokens count as part of the input, whether the provider includes them or not. */
 function sumOf(sum: Tokens | undefined, added: Tokens): Tokens {
@@ -159,9 +159,9 @@ function sumOf(sum: Tokens | undefined, added: Tokens): Tokens {
   };
 }
 
-export function takeUse(channel: Channel, ledger: UsageLedger): void {
+export function takeUsage(channel: Channel, ledger: UsageLedger): void {
   channel.on("use", (uses) => {
-    for (const use of uses as readonly Use[]) ledger.add(use);
+    for (const use of uses as readonly UsageEntry[]) ledger.add(use);
   });
 }
 

@@ -31,7 +31,7 @@ interface FetchReport {
 }
 
 /** Returns a worker's shared fetch. */
-export function fetchThrough(channel: Channel): FetchShared {
+export function fetchThroughNode(channel: Channel): FetchShared {
   return async (key, after, fetch) => {
     let answer: FetchAnswer;
     try {
@@ -151,31 +151,31 @@ export function openSharedFetches(now: () => number): SharedFetches {
   ): FetchAnswer | Promise<FetchAnswer> => {
     const known = findKept(key, after);
     if (known !== undefined) return known;
-    const under = pending.get(key);
-    if (under === undefined || now() - under.task.begunAt >= WAIT_MS) {
+    const pendingFetch = pending.get(key);
+    if (pendingFetch === undefined || now() - pendingFetch.task.begunAt >= WAIT_MS) {
       const task = createTask(channel);
-      pending.set(key, { task, waiting: under?.waiting ?? new Set() });
+      pending.set(key, { task, waiting: pendingFetch?.waiting ?? new Set() });
       return { fetchAs: task.number };
     }
     return new Promise((resolve) => {
-      const one: Waiter = { channel, resolve };
-      under.waiting.add(one);
-      signal.addEventListener("abort", () => under.waiting.delete(one), { once: true });
+      const waiter: Waiter = { channel, resolve };
+      pendingFetch.waiting.add(waiter);
+      signal.addEventListener("abort", () => pendingFetch.waiting.delete(waiter), { once: true });
     });
   };
 
   const handleReport = (body: FetchReport): void => {
     const { key, number, keepMs, value } = body;
-    const under = pending.get(key);
+    const pendingFetch = pending.get(key);
     // A result of a process that took too long and was given up is ignored.
-    if (under?.task.number !== number) return;
+    if (pendingFetch?.task.number !== number) return;
     if (!("value" in body)) {
-      assignNext(key, under);
+      assignNext(key, pendingFetch);
       return;
     }
     pending.delete(key);
-    const { begunAt } = under.task;
-    for (const { resolve } of under.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
+    const { begunAt } = pendingFetch.task;
+    for (const { resolve } of pendingFetch.waiting) resolve({ value, number, ageMs: ageOf(begunAt) });
     const expiresAt = begunAt + keepMs;
     // A result that must not be kept does not replace one that is still valid.
     if (expiresAt > now()) keep(key, { value, number, begunAt, expiresAt, length: JSON.stringify(value).length });

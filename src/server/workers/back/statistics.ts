@@ -1,7 +1,7 @@
 /** Reports the statistics of providers that workers use. They are summed in the worker, and the node counts them like its own. */
 import type { AttemptFailure, ProviderStatistics, Statistics } from "../../dataplane/index.ts";
 import type { Channel } from "../channel/index.ts";
-import { createKeyedBatch } from "./gather.ts";
+import { createKeyedBatch } from "./keyed-batch.ts";
 
 /** Maximum number of pairs of provider and model, which come from the configuration. */
 const MAX_PAIRS = 1_000;
@@ -43,7 +43,17 @@ export function sendStatistics(channel: Channel): WriteOnlyStatistics {
   const createRecorder = (key: string, provider: string, model: string | undefined): ProviderStatistics => {
     const delta = (): StatisticsDelta =>
       gathered.getOrCreate(key, () => ({
-        ...{ provider, model, begun: 0, retried: 0, ended: 0, came: 0, left: 0, units: 0, firstByteMs: [] },
+        ...{
+          provider,
+          model,
+          begun: 0,
+          retried: 0,
+          ended: 0,
+          came: 0,
+          left: 0,
+          units: 0,
+          firstByteMs: [],
+        },
       }));
     return {
       beginAttempt(isRetry) {
@@ -99,7 +109,7 @@ export function sendStatistics(channel: Channel): WriteOnlyStatistics {
  * the attempts that were in progress there.
  */
 export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "of">): () => void {
-  const underWay = new Map<string, { readonly at: ProviderStatistics; count: number }>();
+  const inProgress = new Map<string, { readonly at: ProviderStatistics; count: number }>();
   const repeat = (count: number, run: () => void): void => {
     for (let left = count; left > 0; left -= 1) run();
   };
@@ -108,7 +118,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
       const key = `${delta.provider}\0${delta.model ?? ""}`;
       // The statistics object stays the same over a configuration change while an attempt is in progress there.
       const current = statistics.of(delta.provider, delta.model);
-      const held = underWay.get(key);
+      const held = inProgress.get(key);
       const at = held?.at ?? current;
       if (at === undefined) continue;
       repeat(delta.begun, () => at.beginAttempt(false));
@@ -119,8 +129,8 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
       if (delta.units > 0) at.addUnits(delta.units);
       repeat(delta.ended, () => at.endAttempt());
       const count = (held?.count ?? 0) + delta.begun + delta.retried - delta.ended;
-      if (count <= 0) underWay.delete(key);
-      else underWay.set(key, { at, count });
+      if (count <= 0) inProgress.delete(key);
+      else inProgress.set(key, { at, count });
     }
   });
   channel.on("statistics.failed", (body) => {
@@ -128,7 +138,7 @@ export function takeStatistics(channel: Channel, statistics: Pick<Statistics, "o
     statistics.of(provider, model)?.recordFailure(failure);
   });
   return () => {
-    for (const { at, count } of underWay.values()) repeat(count, () => at.endAttempt());
-    underWay.clear();
+    for (const { at, count } of inProgress.values()) repeat(count, () => at.endAttempt());
+    inProgress.clear();
   };
 }

@@ -17,7 +17,7 @@ export class BrokenFrame extends Error {
 }
 
 /** Returns a frame. `entries`: JSON texts. `bytes`: their total length in UTF-8, including one separator each. */
-export function frameOf(entries: readonly string[], bytes: number): Buffer {
+export function encodeFrame(entries: readonly string[], bytes: number): Buffer {
   const length = bytes + 1;
   const frame = Buffer.allocUnsafe(HEAD_BYTES + length);
   frame.writeUInt32BE(length, 0);
@@ -29,38 +29,38 @@ export function frameOf(entries: readonly string[], bytes: number): Buffer {
  * Returns a function that takes bytes as they arrive and calls `onEntries` with the entries of each complete frame. Throws
  * `BrokenFrame`.
  */
-export function frameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {
+export function createFrameReader(onEntries: (entries: readonly unknown[]) => void): (chunk: Buffer) => void {
   let chunks: Buffer[] = [];
-  let held = 0;
-  let wanted = HEAD_BYTES;
+  let bufferedBytes = 0;
+  let neededBytes = HEAD_BYTES;
   let isHead = true;
 
   const take = (): Buffer => {
-    const all = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, held);
-    const taken = all.subarray(0, wanted);
-    held -= wanted;
-    chunks = held === 0 ? [] : [all.subarray(wanted)];
+    const all = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bufferedBytes);
+    const taken = all.subarray(0, neededBytes);
+    bufferedBytes -= neededBytes;
+    chunks = bufferedBytes === 0 ? [] : [all.subarray(neededBytes)];
     return taken;
   };
 
   return (chunk) => {
     chunks.push(chunk);
-    held += chunk.length;
-    while (held >= wanted) {
+    bufferedBytes += chunk.length;
+    while (bufferedBytes >= neededBytes) {
       const taken = take();
       if (isHead) {
-        wanted = taken.readUInt32BE(0);
-        if (wanted < 2 || wanted > MAX_FRAME_BYTES) throw new BrokenFrame(`a frame of ${wanted} bytes`);
+        neededBytes = taken.readUInt32BE(0);
+        if (neededBytes < 2 || neededBytes > MAX_FRAME_BYTES) throw new BrokenFrame(`a frame of ${neededBytes} bytes`);
       } else {
-        wanted = HEAD_BYTES;
-        onEntries(entriesOf(taken));
+        neededBytes = HEAD_BYTES;
+        onEntries(parseEntries(taken));
       }
       isHead = !isHead;
     }
   };
 }
 
-function entriesOf(bytes: Buffer): readonly unknown[] {
+function parseEntries(bytes: Buffer): readonly unknown[] {
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString("utf8"));

@@ -4,8 +4,15 @@
  * the end of the event loop turn.
  */
 import type { Socket } from "node:net";
-import { BrokenFrame, frameOf, frameReader, MAX_ENTRY_LENGTH, MAX_FRAME_BYTES, PART_LENGTH } from "./channel-frames.ts";
-import { ChannelClosed, errorOf, faultOf } from "./faults.ts";
+import { ChannelClosed, decodeError, encodeError } from "./channel-errors.ts";
+import {
+  BrokenFrame,
+  createFrameReader,
+  encodeFrame,
+  MAX_ENTRY_LENGTH,
+  MAX_FRAME_BYTES,
+  PART_LENGTH,
+} from "./channel-frames.ts";
 
 const GATHER_MS = 1;
 const GATHER_BYTES = 64 * 1024;
@@ -91,7 +98,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     timer = undefined;
     immediate = undefined;
     if (entries.length === 0 || isClosed || socket.destroyed || !socket.writable) return;
-    const frame = frameOf(entries, gatheredBytes);
+    const frame = encodeFrame(entries, gatheredBytes);
     entries = [];
     gatheredBytes = 0;
     socket.write(frame);
@@ -149,7 +156,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     try {
       put(["a", id, await answerer(body, controller.signal)], true);
     } catch (error) {
-      put(["e", id, faultOf(error)], true);
+      put(["e", id, encodeError(error)], true);
     } finally {
       answering.delete(id);
     }
@@ -181,7 +188,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     if (kind === "m") handleMessage(entry);
     else if (kind === "q") handleQuestion(entry);
     else if (kind === "a") takePending(entry[1])?.resolve(entry[2]);
-    else if (kind === "e") takePending(entry[1])?.reject(errorOf(entry[2]));
+    else if (kind === "e") takePending(entry[1])?.reject(decodeError(entry[2]));
     else if (kind === "x") answering.get(Number(entry[1]))?.abort();
     else if (kind === "p") handlePart(entry[1] === true, String(entry[2]));
     else throw new BrokenFrame("an entry of no kind");
@@ -195,7 +202,7 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
     for (const entry of kept) handleEntry(entry);
   };
 
-  const read = frameReader((all) => {
+  const read = createFrameReader((all) => {
     for (const entry of all) handleEntry(entry);
   });
   socket.on("data", (chunk: Buffer) => {

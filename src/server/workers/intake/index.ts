@@ -1,4 +1,4 @@
 export { type Intake, openIntake } from "./intake.ts";
 export type { IntakeAddress, RecordSummary } from "./intake-protocol.ts";
 export { receiveRecords } from "./receive-records.ts";
-export { connectIntake, sendDecisions } from "./send.ts";
+export { connectIntake, sendDecisions } from "./send-records.ts";

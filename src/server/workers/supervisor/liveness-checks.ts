@@ -10,12 +10,12 @@ interface LivenessChecks {
   end(): void;
 }
 
-/** Starts the checks. `onSilent` is called once, after `most` checks without a message. */
+/** Starts the checks. `onSilent` is called once, after `maxSilentChecks` checks without a message. */
 export function startLivenessChecks(
-  { everyMs, most }: { readonly everyMs: number; readonly most: number },
+  { everyMs, maxSilentChecks }: { readonly everyMs: number; readonly maxSilentChecks: number },
   onSilent: () => void,
 ): LivenessChecks {
-  let checksLeft = most;
+  let checksLeft = maxSilentChecks;
   const timer = setInterval(() => {
     checksLeft -= 1;
     if (checksLeft > 0) return;
@@ -24,7 +24,7 @@ export function startLivenessChecks(
   }, everyMs).unref();
   return {
     recordSign() {
-      checksLeft = most;
+      checksLeft = maxSilentChecks;
     },
     end: () => clearInterval(timer),
   };

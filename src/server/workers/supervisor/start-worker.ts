@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Log } from "../../../base/index.ts";
 import { type Channel, openChannel } from "../channel/index.ts";
 import { logOutput } from "./child-output.ts";
-import type { Beat, Handover, Worker } from "./types.ts";
+import type { Handover, Heartbeat, Worker } from "./types.ts";
 import { type ProgressLimits, processorTime, watchProgress } from "./watch-progress.ts";
 
 const CHECK_MS = 1_000;
@@ -40,7 +40,7 @@ export async function startWorker({ program, number, version, env, log }: StartW
     // Without a pid, the process could not be started, and no `exit` event follows.
     child.once("error", () => child.pid === undefined && resolve());
   });
-  let lastBeat: Beat | undefined;
+  let lastBeat: Heartbeat | undefined;
   let killReason: string | undefined;
   let limits = STARTING;
   const kill = (why: string): void => {
@@ -52,20 +52,20 @@ export async function startWorker({ program, number, version, env, log }: StartW
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));
   channel.on("beat", (beat) => {
     progress.recordSign();
-    lastBeat = beat as Beat;
+    lastBeat = beat as Heartbeat;
   });
   const { pid } = child;
   const processorTimeMs = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
   const progress = watchProgress({ everyMs: CHECK_MS, limits: () => limits, processorTimeMs }, kill);
   const ended = Promise.all([exited, channel.closed]).then(() => {
     progress.end();
-    return killReason ?? endOf(child);
+    return killReason ?? exitText(child);
   });
   const worker: Worker = {
     number,
     pid: child.pid ?? -1,
     channel,
-    beat: () => lastBeat,
+    lastHeartbeat: () => lastBeat,
     ...createHandover(child, channel),
     markServing() {
       limits = SERVING;
@@ -76,7 +76,7 @@ export async function startWorker({ program, number, version, env, log }: StartW
   const hello = new Promise<unknown>((resolve) => channel.on("hello", resolve));
   const greeting = await Promise.race([hello, ended.then(() => undefined)]);
   if (greeting === undefined)
-    throw new Error(`worker ${number} ended while it started (${killReason ?? endOf(child)})`);
+    throw new Error(`worker ${number} ended while it started (${killReason ?? exitText(child)})`);
   progress.recordSign();
   const { version: workerVersion } = greeting as { readonly version: string };
   if (workerVersion === version) return worker;
@@ -122,5 +122,5 @@ function createHandover(child: ChildProcess, channel: Channel): Pick<Worker, "ha
   };
 }
 
-const endOf = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): string =>
+const exitText = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): string =>
   signalCode ?? `status ${exitCode}`;

@@ -2,12 +2,12 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { anySignal } from "../../../base/index.ts";
-import { isProcessorScarce } from "./scarce.ts";
+import { isProcessorScarce } from "./processor-scarcity.ts";
 import { startWorker } from "./start-worker.ts";
 import type { Supervisor, SupervisorOptions, Worker, WorkersStatus } from "./types.ts";
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /**
  * Time after which a worker no longer counts as failed at its start, in milliseconds; also the maximum delay of a replacement.
  */
@@ -15,10 +15,10 @@ const STABLE_MS = 1_000;
 const NONE_SERVES = "workers";
 
 /** Maximum time to wait for the other workers after the first one serves, in milliseconds. No connection is accepted before. */
-const OTHERS_MS = 5_000;
+const OTHERS_WAIT_MS = 5_000;
 
 /**
- * Starts the workers. Resolves when all serve, or `OTHERS_MS` after the first; the others follow. If processor time is scarce,
+ * Starts the workers. Resolves when all serve, or `OTHERS_WAIT_MS` after the first; the others follow. If processor time is scarce,
  * they are loaded one after the other. Rejects if none could be started in two attempts each.
  */
 export async function openSupervisor(options: SupervisorOptions): Promise<Supervisor> {
@@ -83,7 +83,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
     restarts.inc();
     restarted += 1;
     const pause = pauses.get(number) ?? FIRST_PAUSE_MS;
-    pauses.set(number, Math.min(2 * pause, LONGEST_PAUSE_MS));
+    pauses.set(number, Math.min(2 * pause, MAX_PAUSE_MS));
     const timer = setTimeout(() => {
       timers.delete(timer);
       start(number).catch((error: unknown) => {
@@ -139,7 +139,7 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
 
   reasons.add(NONE_SERVES);
   const all = startAll();
-  const enoughServe = firstServes.then(() => pause(OTHERS_MS, undefined, { ref: false }));
+  const enoughServe = firstServes.then(() => pause(OTHERS_WAIT_MS, undefined, { ref: false }));
   try {
     await Promise.race([all, enoughServe]);
   } catch (error) {

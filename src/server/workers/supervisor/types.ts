@@ -9,7 +9,7 @@ export interface Worker {
   readonly pid: number;
   readonly channel: Channel;
   /** Returns the last heartbeat, which is sent each second. */
-  beat(): Beat | undefined;
+  lastHeartbeat(): Heartbeat | undefined;
   /** Hands over a connection from which no byte was read. */
   handOver(connection: Socket): Promise<Handover>;
   /** Asks a worker that does not acknowledge its last connection to report whether it has arrived. */
@@ -29,7 +29,7 @@ export interface Worker {
 export type Handover = "taken" | "lost" | "gone";
 
 /** Heartbeat of a worker, sent each second. The totals only grow, and count from the worker's start. */
-export interface Beat {
+export interface Heartbeat {
   readonly connections: number;
   readonly requests: number;
   readonly inFlight: number;

@@ -54,7 +54,7 @@ interface Met {
 export async function callOn(address: string, caller: Caller, then: Uint8Array = new Uint8Array(0)): Promise<Met> {
   const keys = await deriveKeys(caller.secret);
   const identity = await createIdentity({ keys, subject: { kind: "node", id: caller.nodeId } });
-  const face = identity.faces()[0];
+  const face = identity.dialCredentials()[0];
   if (face === undefined) throw new Error("an identity without a face");
   const socket = connectTls({ ...face.options, ...placeOf(address) });
   let refusal: string | undefined;

@@ -19,10 +19,10 @@ const answerAll: Handle = (_, response) => void response.end("ok");
 async function open(t: TestContext, { handle = answerAll, ...over }: Partial<HttpOptions> & { handle?: Handle } = {}) {
   const server = createHttpServer({
     maxConnections: 64,
-    accept: () => undefined,
-    routes: (app) => handleAll(app, handle),
-    onFailure: (error) => assert.fail(error),
-    onFault: (_, error) => assert.fail(String(error)),
+    onConnection: () => undefined,
+    registerRoutes: (app) => handleAll(app, handle),
+    onAcceptFailure: (error) => assert.fail(error),
+    onInternalError: (_, error) => assert.fail(String(error)),
     ...over,
   });
   await server.listen({ host: "127.0.0.1", port: 0 });
@@ -117,7 +117,7 @@ test("connections above the limit are closed, and a closed one makes room again"
 test("a rejected connection is closed and none of its requests is handled", async (t) => {
   let handled = 0;
   const { where } = await open(t, {
-    accept() {
+    onConnection() {
       throw new Error("not you");
     },
     handle(_, response) {

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { PERMIT_ALL } from "../../../../src/server/admin/access/types.ts";
+import { openAdminPlane } from "../../../../src/server/admin/admin-plane.ts";
 import { openAdminSocket } from "../../../../src/server/admin/listeners/admin-socket.ts";
 import { openPeerCredentials, type PeerCredentials } from "../../../../src/server/admin/listeners/peer-credentials.ts";
-import { openPlane } from "../../../../src/server/admin/plane.ts";
 import { handlerPorts } from "../support/handler-ports.ts";
 import { exchange } from "./support/raw.ts";
 
@@ -32,7 +32,7 @@ async function directoryOf(t: TestContext): Promise<string> {
 async function door(t: TestContext, peerCredentials?: PeerCredentials) {
   const directory = await directoryOf(t);
   const path = join(directory, "admin.sock");
-  const plane = openPlane(handlerPorts(), PERMIT_ALL);
+  const plane = openAdminPlane(handlerPorts(), PERMIT_ALL);
   const opened = await openAdminSocket({ path, plane, ...(peerCredentials && { peerCredentials }) });
   t.after(() => opened.close(0));
   return { directory, path };
@@ -142,7 +142,7 @@ for (const [platform, arch] of [
 
 test("a socket that cannot be bound leaves nothing behind", async (t) => {
   const directory = await directoryOf(t);
-  const plane = openPlane(handlerPorts(), PERMIT_ALL);
+  const plane = openAdminPlane(handlerPorts(), PERMIT_ALL);
   const peerCredentials = () => ({ uid: 0, gid: 0, pid: undefined });
   const path = join(directory, "none", "admin.sock");
   await assert.rejects(openAdminSocket({ path, plane, peerCredentials }), /its directory does not exist/);

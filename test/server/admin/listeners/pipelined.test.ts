@@ -13,10 +13,10 @@ test("a few pipelined requests are answered, and a connection with too many is e
   const waiting: ServerResponse[] = [];
   const server = createHttpServer({
     maxConnections: 64,
-    accept: () => undefined,
-    routes: (app) => handleAll(app, (_, response) => void waiting.push(response)),
-    onFailure: (error) => assert.fail(error),
-    onFault: (_, error) => assert.fail(String(error)),
+    onConnection: () => undefined,
+    registerRoutes: (app) => handleAll(app, (_, response) => void waiting.push(response)),
+    onAcceptFailure: (error) => assert.fail(error),
+    onInternalError: (_, error) => assert.fail(String(error)),
   });
   await server.listen({ host: "127.0.0.1", port: 0 });
   t.after(() => server.close(0));

@@ -1,11 +1,11 @@
-/** Contract of the port `Governed`. */
+/** Contract of the port `GovernanceLists`. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Governed } from "../../../../src/server/admin/index.ts";
+import type { GovernanceLists } from "../../../../src/server/admin/index.ts";
 
 interface GovernedUnderTest {
-  readonly governed: Governed;
+  readonly governed: GovernanceLists;
   /** Configures profiles, issuers and shared budgets with these names, in this order. */
   configure(named: {
     readonly profiles: readonly string[];

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { OperationId } from "../../../../src/admin-api/index.ts";
 import { nullLog } from "../../../../src/base/index.ts";
-import type { Call, HandlerPorts } from "../../../../src/server/admin/handler-types.ts";
+import type { HandlerCall, HandlerPorts } from "../../../../src/server/admin/handler-types.ts";
 import type { Ports } from "../../../../src/server/admin/ports.ts";
 import { secretIn } from "../../../../src/server/detectors/index.ts";
 import { createMemoryAudit } from "./memory-audit.ts";
@@ -26,7 +26,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     sources: createMemorySources(now).sources,
     secrets: createMemorySecrets(now),
     backends: createMemoryBackends().backends,
-    governed: createMemoryGoverned().governed,
+    governance: createMemoryGoverned().governed,
     guardrails: createMemoryGuardrails(),
     rehearsals: createMemoryRehearsals(),
     rows: memoryRows(),
@@ -46,7 +46,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
     },
     clock: { now, monotonic: now },
     randomBytes,
-    secretIn: async (text) => secretIn(text),
+    detectSecret: async (text) => secretIn(text),
     log: nullLog,
     query: {
       run: () => Promise.reject(new Error("no query is run here")),
@@ -59,9 +59,9 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
 /** `asked` is the part of the call that the operation reads. */
 export function callOf<Id extends OperationId>(
   _id: Id,
-  asked: Partial<Pick<Call<Id>, "params" | "query" | "body">> = {},
-): Call<Id> {
-  const call: Omit<Call<Id>, "params" | "query" | "body"> = {
+  asked: Partial<Pick<HandlerCall<Id>, "params" | "query" | "body">> = {},
+): HandlerCall<Id> {
+  const call: Omit<HandlerCall<Id>, "params" | "query" | "body"> = {
     principal: { issuer: "local", subject: "unix:1000", roles: ["local"] },
     tables: [],
     may: () => true,
@@ -69,5 +69,5 @@ export function callOf<Id extends OperationId>(
     write: { by: { iss: "local", sub: "unix:1000" }, timeoutMs: 1_000 },
     signal: new AbortController().signal,
   };
-  return { ...call, params: {}, query: {}, body: undefined, ...asked } as Call<Id>;
+  return { ...call, params: {}, query: {}, body: undefined, ...asked } as HandlerCall<Id>;
 }

@@ -1,12 +1,12 @@
 /** In-memory profiles, issuers and buckets: rows set by a test. */
 
 import type { BudgetRecord, ProfileRecord } from "../../../../src/admin-api/index.ts";
-import type { Governed } from "../../../../src/server/admin/index.ts";
+import type { GovernanceLists } from "../../../../src/server/admin/index.ts";
 
 type Profile = Omit<ProfileRecord, "keys">;
 
 export interface MemoryGoverned {
-  readonly governed: Governed;
+  readonly governed: GovernanceLists;
   /** Acts like a configuration with these profiles, issuers and shared budgets, in this order. */
   configure(
     named: Readonly<Partial<Record<"profiles" | "issuers" | "budgets", readonly string[]>>>,

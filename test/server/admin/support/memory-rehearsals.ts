@@ -33,5 +33,5 @@ export const REHEARSED: RehearsalResult = {
 /** Answers every rehearsal with `REHEARSED` and no records. */
 export const createMemoryRehearsals = (): Rehearsals => ({
   rehearse: async () => ({ kind: "done", value: REHEARSED }),
-  page: () => Buffer.from('{"chunks":[]}'),
+  recordPage: () => Buffer.from('{"chunks":[]}'),
 });

@@ -9,8 +9,8 @@ import type { TestContext } from "node:test";
 import { type AdminClient, createAdminClient } from "../../../../src/admin-api/index.ts";
 import { createLogger } from "../../../../src/base/index.ts";
 import { PERMIT_ALL } from "../../../../src/server/admin/access/types.ts";
+import { openAdminPlane } from "../../../../src/server/admin/admin-plane.ts";
 import { type AdminSocket, openAdminSocket, type Ports, type Secrets } from "../../../../src/server/admin/index.ts";
-import { openPlane } from "../../../../src/server/admin/plane.ts";
 import { secretIn } from "../../../../src/server/detectors/index.ts";
 import { createMemoryAudit, type MemoryAudit } from "./memory-audit.ts";
 import { createMemoryBackends, type MemoryBackends } from "./memory-backends.ts";
@@ -188,7 +188,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
     sources: sources.sources,
     secrets,
     backends: backends.backends,
-    governed: governed.governed,
+    governance: governed.governed,
     guardrails,
     rehearsals: createMemoryRehearsals(),
     rows: memoryRows({
@@ -220,7 +220,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
     },
     clock: { now: () => now, monotonic: () => now },
     randomBytes,
-    secretIn: async (text) => secretIn(text),
+    detectSecret: async (text) => secretIn(text),
     log: createLogger({
       stream: { write: (line: string) => lines.push(line) },
       isTerminal: false,
@@ -229,7 +229,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
     }),
     ...over,
   };
-  const plane = openPlane(ports, PERMIT_ALL);
+  const plane = openAdminPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
   const door = await openAdminSocket({ path, plane, peerCredentials });
   const client = createAdminClient({ address: { kind: "socket", path } });

@@ -30,11 +30,11 @@ export function makeTrail(
   const { node = "n1", records = 5, succeeds, key = generateKey() } = options;
   const chain = createChain(node, key, undefined);
   const start = { key: key.raw.toString("base64"), ephemeral: false, succeeds: succeeds ? { ...succeeds } : null };
-  const lines = [chain.next({ event: "chain.start", data: start }, AT).line];
+  const lines = [chain.appendEvent({ event: "chain.start", data: start }, AT).line];
   const add = (
     event: AuditEvent = { event: "access.decision", controls: ["AC-3"], data: { n: lines.length } },
   ): void => {
-    lines.push(chain.next(event, AT + lines.length).line);
+    lines.push(chain.appendEvent(event, AT + lines.length).line);
   };
   while (lines.length < records) add();
   return { key, chain, lines, add };

@@ -22,7 +22,7 @@ export interface TestVerifier extends AsyncDisposable {
 interface TestVerifierOptions {
   readonly log?: Log;
   readonly metrics?: TokenMetrics;
-  readonly fetchLimitMs?: number;
+  readonly fetchTimeoutMs?: number;
 }
 
 export function testVerifier(issuers: readonly IssuerOptions[], options: TestVerifierOptions = {}): TestVerifier {

@@ -15,7 +15,7 @@ import { until } from "../support/outcome.ts";
 async function takeSnapshot(bench: MachineBench): Promise<SnapshotRecord> {
   await bench.writer.flush();
   let record: SnapshotRecord | undefined;
-  await bench.writer.between(async (store) => {
+  await bench.writer.runExclusive(async (store) => {
     const { applied, configuration: of } = bench.writer.position();
     const { index, term } = applied;
     record = await store.writeSnapshot({ index, term, configuration: of }, new AbortController().signal);
@@ -171,7 +171,7 @@ test("bug 33: a snapshot under load has the rows of one index, whatever is appli
   await bench.writer.flush();
   let taken: Promise<SnapshotRecord> | undefined;
   const { digest, applied } = bench.machine.state;
-  await bench.writer.between(async (store) => {
+  await bench.writer.runExclusive(async (store) => {
     const { index, term } = bench.writer.position().applied;
     assert.equal(index, applied.index);
     const meta = { index, term, configuration: bench.writer.position().configuration };

@@ -158,7 +158,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
   await gather();
   const steps: string[] = [];
   let finish: () => void = () => undefined;
-  const first = writer.between(async (given) => {
+  const first = writer.runExclusive(async (given) => {
     assert.equal(given, disk);
     steps.push(`begins at ${writer.position().applied.index}`);
     await new Promise<void>((resolve) => {
@@ -166,7 +166,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
     });
     steps.push("ends");
   });
-  const second = writer.between(async () => {
+  const second = writer.runExclusive(async () => {
     steps.push("second");
   });
   await settled();
@@ -186,7 +186,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
 test("failing work is reported to its caller and blocks nothing", async (t) => {
   const { writer, store: disk, gather } = bench(t);
   await assert.rejects(
-    writer.between(async () => {
+    writer.runExclusive(async () => {
       throw new Error("of the work");
     }),
     /of the work/,

@@ -145,7 +145,7 @@ test("an aborted request rejects with the signal's reason, and its late answer i
 test("a request that was certainly not sent is unreachable, with the reason", async (context) => {
   const gone = await testServer(context, echo);
   await gone.server.close();
-  const strict = await testServer(context, echo, { judge: () => "not_a_member" });
+  const strict = await testServer(context, echo, { refusalCodeFor: () => "not_a_member" });
   const client = await testClient(context);
   const stranger = await testClient(context, { secret: OTHER_SECRET });
   const ask = async (of: typeof client, address: string) => {

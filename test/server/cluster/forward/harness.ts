@@ -35,7 +35,7 @@ export async function testServer(
     listen: "127.0.0.1:0",
     identity,
     self: selfOf(identity),
-    judge: () => undefined,
+    refusalCodeFor: () => undefined,
     onRequest: async (request, signal) => script(request, signal),
     log,
     ...over,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { type ConnectionOptions, connect, createServer, type TLSSocket } from "node:tls";
-import { type Identity, keepFresh } from "../../../../src/server/cluster/identity/index.ts";
+import { type Identity, startCertificateRenewal } from "../../../../src/server/cluster/identity/index.ts";
 import { forge } from "./forged.ts";
 import { identityOf, keysOf, OTHER_SECRET, SECRET } from "./made.ts";
 
@@ -23,7 +23,7 @@ async function meet(server: Identity, client: Identity, over: ConnectionOptions 
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   const { port } = listener.address() as AddressInfo;
-  const socket = connect({ host: "127.0.0.1", port, ...client.faces()[face]?.options, ...over });
+  const socket = connect({ host: "127.0.0.1", port, ...client.dialCredentials()[face]?.options, ...over });
   let found: Judged | undefined;
   let isReused = false;
   let session: Buffer | undefined;
@@ -198,7 +198,7 @@ test("certificates are renewed after thirty days", async () => {
   const refreshed = new Promise<void>((resolve) => node.onRefresh(resolve));
   let look = () => {};
   let isStopped = false;
-  const stop = keepFresh(node, {
+  const stop = startCertificateRenewal(node, {
     now: () => now,
     onFailure: (error) => assert.fail(String(error)),
     every: (_, given) => {

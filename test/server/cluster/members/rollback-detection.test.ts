@@ -13,8 +13,8 @@ const words = (lastIndex: number, term = 3, storageId = "s") => ({
 test("a log that ends before committed entries it had on its disk has forgotten, whoever leads", () => {
   const recall = createRollbackDetector();
   assert.equal(recall.check(words(0), undefined), undefined);
-  recall.note("b", "s", 46);
-  recall.note("b", "s", 40);
+  recall.recordSafeIndex("b", "s", 46);
+  recall.recordSafeIndex("b", "s", 40);
   assert.equal(recall.check(words(46), undefined), undefined);
   assert.equal(recall.check(words(60), undefined), undefined);
   assert.deepEqual(recall.rolledBack(), new Map());
@@ -34,17 +34,17 @@ test("acknowledgements to the current leader count until the member has reached 
 
 test("another directory is another member, and an earlier version reports nothing that can be judged", () => {
   const recall = createRollbackDetector();
-  recall.note("b", "s", 46);
+  recall.recordSafeIndex("b", "s", 46);
   assert.equal(recall.check(words(0, 0, "blank"), undefined), undefined);
   assert.equal(recall.check({ nodeId: "b", storageId: "s", log: undefined }, { term: 1, index: 9 }), undefined);
-  recall.note("b", "blank", 3);
+  recall.recordSafeIndex("b", "blank", 3);
   assert.equal(recall.safeIndexOf("b", "s"), undefined);
   assert.equal(recall.check(words(2, 1, "blank"), undefined)?.hadIndex, 3);
 });
 
 test("a member that returns complete, or is no longer one, is not listed", () => {
   const recall = createRollbackDetector();
-  recall.note("b", "s", 46);
+  recall.recordSafeIndex("b", "s", 46);
   recall.check(words(1), undefined);
   recall.check(words(46), undefined);
   assert.equal(recall.rolledBack().size, 0);

@@ -78,7 +78,7 @@ test("a snapshot is due after 8,192 applied entries, and not before", async (t) 
   const made = await bench(t);
   await made.fill(EVERY);
   made.snapshots.makeIfDue();
-  await made.writer.between(async () => undefined);
+  await made.writer.runExclusive(async () => undefined);
   assert.equal(made.storage.log.snapshotRecord?.index, 1);
   await made.fill(EVERY + 1);
   made.snapshots.makeIfDue();

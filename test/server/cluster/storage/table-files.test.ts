@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ClassicLevel } from "classic-level";
-import { crc32c, faultOfTables } from "../../../../src/server/cluster/storage/table-files.ts";
+import { crc32c, findTableFault } from "../../../../src/server/cluster/storage/table-files.ts";
 
 /** Values that snappy compresses and some that it cannot, over several blocks. */
 function* rows(): Generator<readonly [string, Buffer]> {
@@ -45,7 +45,7 @@ test("the checksum is CRC-32C", () => {
 for (const compression of [true, false]) {
   test(`a changed byte of a table is detected, ${compression ? "packed" : "unpacked"}`, async (t) => {
     const { folder, table } = await databaseWith(t, compression);
-    assert.equal(await faultOfTables(folder), undefined);
+    assert.equal(await findTableFault(folder), undefined);
     const whole = await readFile(table);
     // Padding of the footer's handles has no meaning, and a file without its magic number is not a table.
     const end = whole.length - 48;
@@ -54,13 +54,13 @@ for (const compression of [true, false]) {
       const bytes = Buffer.from(whole);
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
       await writeFile(table, bytes);
-      const fault = await faultOfTables(folder);
+      const fault = await findTableFault(folder);
       if (fault === undefined) missed += 1;
       else assert.match(fault, /^the table \d+\.ldb has a damaged (?:index|block at byte \d+)$/);
     }
     assert.equal(missed, 0, `of ${whole.length} bytes`);
     await writeFile(table, whole);
-    assert.equal(await faultOfTables(folder), undefined);
+    assert.equal(await findTableFault(folder), undefined);
   });
 }
 
@@ -69,6 +69,6 @@ test("files left unfinished by a crash are not tables, and a missing database is
   const whole = await readFile(table);
   await writeFile(join(folder, "999999.ldb"), whole.subarray(0, whole.length - 1));
   await writeFile(join(folder, "999998.ldb"), "");
-  assert.equal(await faultOfTables(folder), undefined);
-  assert.equal(await faultOfTables(join(folder, "nowhere")), undefined);
+  assert.equal(await findTableFault(folder), undefined);
+  assert.equal(await findTableFault(join(folder, "nowhere")), undefined);
 });

@@ -1,7 +1,11 @@
 /** A state machine over a real data directory, with a log whose entries are commands. */
 
 import type { TestContext } from "node:test";
-import { createMachine, type Machine, type Row } from "../../../../src/server/cluster/consensus/applied-state.ts";
+import {
+  type AppliedState,
+  createAppliedState,
+  type Row,
+} from "../../../../src/server/cluster/consensus/applied-state.ts";
 import { createStateWriter, type StateWriter } from "../../../../src/server/cluster/consensus/state-writer.ts";
 import { bootstrap } from "../../../../src/server/cluster/members/bootstrap-and-join.ts";
 import { openStorage, type Storage } from "../../../../src/server/cluster/storage/index.ts";
@@ -20,7 +24,7 @@ import { memberOf } from "./leader-bench.ts";
 export interface MachineBench {
   readonly dir: string;
   readonly storage: Storage;
-  readonly machine: Machine;
+  readonly machine: AppliedState;
   readonly writer: StateWriter;
   readonly told: { readonly mutations: readonly Mutation[]; readonly index: number }[];
   readonly replaced: { readonly rows: readonly Row[]; readonly index: number }[];
@@ -68,7 +72,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
   const replaced: MachineBench["replaced"] = [];
   const configurations: number[] = [];
   const diverged: number[] = [];
-  const machine = createMachine({
+  const machine = createAppliedState({
     storage,
     state,
     configuration,

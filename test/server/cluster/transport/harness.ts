@@ -58,7 +58,7 @@ export async function testNode(
     listen: "127.0.0.1:0",
     identity,
     self: selfOf(identity),
-    judge: () => undefined,
+    refusalCodeFor: () => undefined,
     rollbackCodeFor: () => undefined,
     decidesRivalry: () => true,
     onRefused: (code, peer) => kept.refusals.push([code, peer]),

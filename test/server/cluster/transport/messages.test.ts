@@ -146,7 +146,7 @@ test("the queue to a slow peer is bounded: the rest is dropped and reported", as
 
 test("a refused peer has the reason in its state, and once in the log", async (context) => {
   const timing = manualTiming();
-  const n2 = await testNode(context, "n2", { judge: () => "not_a_member" });
+  const n2 = await testNode(context, "n2", { refusalCodeFor: () => "not_a_member" });
   const n1 = await testNode(context, "n1", { timing });
   know(n1, addressOf(n2));
   for (let failures = 1; failures <= 3; failures++) {
@@ -179,7 +179,7 @@ test("an address of another node is refused before a message reaches it", async 
 test("removed members are disconnected, and refused when they return", async (context) => {
   const members = new Set(["n2", "n3"]);
   const n1 = await testNode(context, "n1", {
-    judge: ({ nodeId }) => (members.has(nodeId) ? undefined : "not_a_member"),
+    refusalCodeFor: ({ nodeId }) => (members.has(nodeId) ? undefined : "not_a_member"),
   });
   const [n2, n3] = await Promise.all([testNode(context, "n2"), testNode(context, "n3")]);
   for (const node of [n2, n3]) know(node, addressOf(n1));

@@ -12,7 +12,7 @@ import {
   encodeChunk,
   MAX_SNAPSHOT_BYTES,
 } from "../../../../src/server/cluster/transport/snapshot-frames.ts";
-import { encodeFrame, FRAME_OVERHEAD, KIND, WireError } from "../../../../src/server/cluster/wire/index.ts";
+import { encodeFrame, FRAME_OVERHEAD_BYTES, KIND, WireError } from "../../../../src/server/cluster/wire/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { identityOf } from "../identity/made.ts";
 import { helloFrame, type RawPeer, rawPeer } from "../wire/raw-peer.ts";
@@ -174,7 +174,7 @@ test("a damaged chunk is refused, and earlier ones are kept", async (context) =>
 
 /** Returns a chunk with a wrong checksum in a valid frame. */
 function withWrongSum(frame: Buffer): Buffer {
-  const payload = Buffer.from(frame.subarray(FRAME_OVERHEAD));
+  const payload = Buffer.from(frame.subarray(FRAME_OVERHEAD_BYTES));
   payload.writeUInt32BE((payload.readUInt32BE(9) ^ 1) >>> 0, 9);
   return encodeFrame({ kind: KIND.snapChunk }, payload);
 }
@@ -281,7 +281,7 @@ test("a closing transport removes half-received files", async (context) => {
 
 test("incomplete frames of a transfer are the one error", async (context) => {
   const { record } = await testSnapshot(context, 10);
-  const announce = encodeAnnounce(snapshotMessage("n1", "n2", record), record).subarray(FRAME_OVERHEAD);
+  const announce = encodeAnnounce(snapshotMessage("n1", "n2", record), record).subarray(FRAME_OVERHEAD_BYTES);
   for (let length = 0; length < announce.length; length++) {
     assert.throws(() => decodeSnapshotFrame(announce.subarray(0, length)), WireError);
   }
@@ -294,7 +294,7 @@ test("incomplete frames of a transfer are the one error", async (context) => {
     { configuration: {} },
   ]) {
     const bytes = encodeAnnounce(snapshotMessage("n1", "n2", record), { ...record, ...over } as typeof record);
-    assert.throws(() => decodeSnapshotFrame(bytes.subarray(FRAME_OVERHEAD)), WireError, JSON.stringify(over));
+    assert.throws(() => decodeSnapshotFrame(bytes.subarray(FRAME_OVERHEAD_BYTES)), WireError, JSON.stringify(over));
   }
   for (const text of ["{}", '{"kind":"continue","offset":-1}', '{"kind":"refused","code":"\\n"}', "[]", "x"]) {
     assert.throws(() => decodeAck(Buffer.from(text)), WireError, text);

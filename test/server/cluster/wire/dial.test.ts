@@ -14,7 +14,7 @@ import {
   encodeFrame,
   encodeJson,
   KIND,
-  type Self,
+  type SelfDescription,
 } from "../../../../src/server/cluster/wire/index.ts";
 import { atEnd, eventually } from "../../../e2e/support/wait.ts";
 import { identityOf, OTHER_SECRET, SECRET } from "../identity/made.ts";
@@ -69,7 +69,14 @@ async function answering(context: TestContext, identity: Identity, answer: Buffe
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function helloOk({ clusterId: cluster, nodeId: node, storageId: storage, epoch, proto, feat }: Self): Buffer {
+function helloOk({
+  clusterId: cluster,
+  nodeId: node,
+  storageId: storage,
+  epoch,
+  proto,
+  feat,
+}: SelfDescription): Buffer {
   return encodeJson({ v: 1, cluster, epoch, node, storage, proto, feat });
 }
 
@@ -113,7 +120,7 @@ test("another secret is reported as such by the dialing side, whichever side obj
   const stranger = await identityOf("n2", { secret: OTHER_SECRET });
   assert.equal((await failure(await optionsOf(listener.address, { identity: stranger }))).kind, "untrusted");
   const half = await identityOf("n2", { secret: OTHER_SECRET, previous: SECRET });
-  const trusting = { ...half, faces: () => half.faces().slice(0, 1) };
+  const trusting = { ...half, faces: () => half.dialCredentials().slice(0, 1) };
   assert.equal((await failure(await optionsOf(listener.address, { identity: trusting }))).kind, "untrusted");
 });
 
@@ -138,7 +145,7 @@ test("while the secret changes, nodes reach each other with one certificate or t
 });
 
 test("a refusal has the peer's code", async (context) => {
-  const { listener } = await testListener(context, { judge: () => "not_a_member" });
+  const { listener } = await testListener(context, { refusalCodeFor: () => "not_a_member" });
   assert.deepEqual(await failure(await optionsOf(listener.address)), { kind: "refused", code: "not_a_member" });
 });
 

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import {
   createFrameDecoder,
   encodeFrame,
-  FRAME_OVERHEAD,
+  FRAME_OVERHEAD_BYTES,
   type Frame,
-  MAX_PAYLOAD,
+  MAX_PAYLOAD_BYTES,
   WireError,
 } from "../../../../src/server/cluster/wire/index.ts";
 
@@ -59,10 +59,10 @@ test("a frame matches the protocol byte for byte", () => {
 });
 
 test("the largest frame passes, and one byte more is refused on both sides", () => {
-  const largest = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD));
+  const largest = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD_BYTES));
   assert.equal(largest.readUInt32BE(0), 8_388_608);
   assert.equal(decodeAll(pieces(largest, [65_536])).length, 1);
-  assert.throws(() => encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD), Buffer.alloc(1)), RangeError);
+  assert.throws(() => encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD_BYTES), Buffer.alloc(1)), RangeError);
   const over = Buffer.from(largest.subarray(0, 4));
   over.writeUInt32BE(8_388_609);
   assert.throws(() => decodeAll([over]), WireError);
@@ -79,7 +79,7 @@ test("any invalid frame is one error and ends the stream", () => {
     ["length too small", broken((frame) => frame.writeUInt32BE(11, 0))],
     ["version", broken((frame) => frame.writeUInt8(2, 4))],
     ["flags", broken((frame) => frame.writeUInt16BE(2, 6))],
-    ["checksum", broken((frame) => frame.writeUInt8(0, FRAME_OVERHEAD))],
+    ["checksum", broken((frame) => frame.writeUInt8(0, FRAME_OVERHEAD_BYTES))],
   ];
   for (const [what, frame] of cases) {
     const decoder = createFrameDecoder();
@@ -114,7 +114,7 @@ test("a limit refuses a longer frame by its length alone, and can be raised betw
 });
 
 test("an announced length is not trusted: memory grows with the received bytes", () => {
-  const head = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD)).subarray(0, 100);
+  const head = encodeFrame({ kind: 1 }, Buffer.alloc(MAX_PAYLOAD_BYTES)).subarray(0, 100);
   const before = process.memoryUsage().arrayBuffers;
   const decoders = Array.from({ length: 500 }, () => {
     const decoder = createFrameDecoder();

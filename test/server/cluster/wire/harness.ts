@@ -34,7 +34,7 @@ export async function testListener(owner: Owner, over: Partial<ListenOptions> = 
     links: { raft: 1, snapshot: 1, forward: 2 },
     replaces: true,
     admitsCli: false,
-    judge: () => undefined,
+    refusalCodeFor: () => undefined,
     onLink(link) {
       links.push(link);
       return { onFrame: (frame) => frames.push(frame), onEnd: (error) => ends.push(error) };

@@ -5,7 +5,12 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { parseAddress } from "../../../../src/base/index.ts";
-import { encodeFrame, KIND, type ListenOptions, type Self } from "../../../../src/server/cluster/wire/index.ts";
+import {
+  encodeFrame,
+  KIND,
+  type ListenOptions,
+  type SelfDescription,
+} from "../../../../src/server/cluster/wire/index.ts";
 import { atEnd, eventually } from "../../../e2e/support/wait.ts";
 import { identityOf, OTHER_SECRET } from "../identity/made.ts";
 import { testListener } from "./harness.ts";
@@ -17,7 +22,7 @@ const portOf = (address: string): number => parseAddress(address)?.port ?? 0;
 
 interface Refusal {
   readonly code: string;
-  readonly self?: Partial<Self>;
+  readonly self?: Partial<SelfDescription>;
   readonly hello?: Readonly<Record<string, unknown>>;
   readonly purpose?: string;
   readonly kind?: "node" | "cli";
@@ -33,8 +38,13 @@ const REFUSALS: readonly Refusal[] = [
   { code: "protocol", self: { epoch: 2, proto: [2, 3] }, purpose: "forward" },
   { code: "wrong_purpose", self: { epoch: 2 }, purpose: "forward" },
   { code: "wrong_purpose", self: { epoch: 2 }, kind: "cli" },
-  { code: "not_a_member", self: { epoch: 2 }, hello: { to: "n9" }, listener: { judge: () => "not_a_member" } },
-  { code: "storage_changed", self: { epoch: 2 }, hello: { to: "n9" }, listener: { judge: () => "storage_changed" } },
+  { code: "not_a_member", self: { epoch: 2 }, hello: { to: "n9" }, listener: { refusalCodeFor: () => "not_a_member" } },
+  {
+    code: "storage_changed",
+    self: { epoch: 2 },
+    hello: { to: "n9" },
+    listener: { refusalCodeFor: () => "storage_changed" },
+  },
   { code: "wrong_node", self: { epoch: 2 }, hello: { to: "n9" } },
 ];
 
@@ -77,7 +87,7 @@ test("an empty node and a command line are not stale, since they have no epoch",
 test("a refusal is logged once, and again when its reason changes", async (context) => {
   const client = await identityOf("n2");
   let code = "not_a_member";
-  const { listener, log } = await testListener(context, { judge: () => code });
+  const { listener, log } = await testListener(context, { refusalCodeFor: () => code });
   const attempt = async (): Promise<void> => {
     const peer = await rawPeer(listener.address, client);
     peer.send(helloFrame(selfOf(client), "raft"));

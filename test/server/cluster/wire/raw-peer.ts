@@ -10,7 +10,7 @@ import {
   encodeJson,
   type Frame,
   KIND,
-  type Self,
+  type SelfDescription,
 } from "../../../../src/server/cluster/wire/index.ts";
 
 export interface RawPeer {
@@ -23,7 +23,7 @@ export interface RawPeer {
 
 export async function rawPeer(address: string, identity: Identity, over: ConnectionOptions = {}): Promise<RawPeer> {
   const { host, port } = parseAddress(address) ?? {};
-  const [face] = identity.faces();
+  const [face] = identity.dialCredentials();
   const socket = connect({ ...face?.options, host, port, ...over } as ConnectionOptions);
   const frames: Frame[] = [];
   const decoder = createFrameDecoder();
@@ -59,7 +59,11 @@ export async function rawPeer(address: string, identity: Identity, over: Connect
   };
 }
 
-export function helloFrame(self: Self, purpose: string, over: Readonly<Record<string, unknown>> = {}): Buffer {
+export function helloFrame(
+  self: SelfDescription,
+  purpose: string,
+  over: Readonly<Record<string, unknown>> = {},
+): Buffer {
   const { clusterId: cluster, nodeId: node, storageId: storage, epoch, proto, feat } = self;
   return encodeFrame(
     { kind: KIND.hello },

@@ -22,7 +22,7 @@ function bench({ answers, arbitrates = true }: { answers: boolean; arbitrates?: 
     closed,
     probes: () => probes,
     judge: (incarnation: string | undefined, link: RivalLink = present) =>
-      rivals.judge(link, { nodeId: "a", ...(incarnation !== undefined && { incarnation }) }),
+      rivals.refusalCodeFor(link, { nodeId: "a", ...(incarnation !== undefined && { incarnation }) }),
     present,
     pass(ms: number) {
       now += ms;

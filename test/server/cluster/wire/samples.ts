@@ -3,7 +3,7 @@
  * parsed. Recorded samples never change, since nodes, directories and trails of other builds have them.
  */
 import { createPrivateKey, sign } from "node:crypto";
-import { canonical, canonicalParts, hashOf, NO_HASH, sealedLine } from "../../../../src/server/audit/audit-record.ts";
+import { canonical, canonicalParts, hashOf, NO_HASH, signedLine } from "../../../../src/server/audit/audit-record.ts";
 import { acknowledgedLine, chainLine, journalLine, readJournal } from "../../../../src/server/audit/journal-format.ts";
 import { readLine } from "../../../../src/server/audit/verify/read-record.ts";
 import { decodePayload, encodePayload } from "../../../../src/server/cluster/forward/forward-frame.ts";
@@ -16,7 +16,7 @@ import {
   encodeMessage,
 } from "../../../../src/server/cluster/wire/consensus-message.ts";
 import { createFrameDecoder, encodeFrame, encodeJson, KIND } from "../../../../src/server/cluster/wire/frame.ts";
-import { helloOf, helloOkOf, parseHello, parseHelloOk } from "../../../../src/server/cluster/wire/hello.ts";
+import { describeHello, describeHelloOk, parseHello, parseHelloOk } from "../../../../src/server/cluster/wire/hello.ts";
 import type { Message, MessageType } from "../../../../src/server/core/raft/index.ts";
 import {
   createStateDecoder,
@@ -108,7 +108,7 @@ function auditLine(): string {
   const event = canonical({ event: "admin.write", controls: ["c-1"], data: { operation: "put_suspension", ok: true } });
   const parts = canonicalParts(event, PLACE);
   const digest = hashOf(parts);
-  return sealedLine(parts, digest.toString("base64url"), sign(null, digest, KEY).toString("base64url"));
+  return signedLine(parts, digest.toString("base64url"), sign(null, digest, KEY).toString("base64url"));
 }
 
 const payloadOf = (frame: Buffer): Buffer => {
@@ -125,11 +125,11 @@ export const SAMPLES: Readonly<Record<string, Sample>> = {
     read: (bytes) => [...createFrameDecoder().push(bytes)],
   },
   hello: {
-    write: () => encodeJson(helloOf(SELF, "raft", "n2", SELF.clusterId)),
+    write: () => encodeJson(describeHello(SELF, "raft", "n2", SELF.clusterId)),
     read: parseHello,
   },
   "hello of a build that says less": { read: parseHello },
-  "answer to hello": { write: () => encodeJson(helloOkOf(SELF, SELF.clusterId)), read: parseHelloOk },
+  "answer to hello": { write: () => encodeJson(describeHelloOk(SELF, SELF.clusterId)), read: parseHelloOk },
   ...Object.fromEntries(
     TYPES.map((type) => [type, { write: () => encodeMessage(messageOf(type)), read: decodeMessage }] as const),
   ),

@@ -1,9 +1,9 @@
 /** Self-descriptions of test nodes. */
 
 import type { Identity } from "../../../../src/server/cluster/identity/index.ts";
-import type { Self } from "../../../../src/server/cluster/wire/index.ts";
+import type { SelfDescription } from "../../../../src/server/cluster/wire/index.ts";
 
-export function selfOf(identity: Identity, over: Partial<Self> = {}): Self {
+export function selfOf(identity: Identity, over: Partial<SelfDescription> = {}): SelfDescription {
   const [clusterId = ""] = identity.clusterIds;
   return {
     nodeId: identity.subject.id,

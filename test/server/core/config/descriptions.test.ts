@@ -11,7 +11,7 @@ import {
   nodeFileSchema,
 } from "../../../../src/server/core/config/index.ts";
 import { fillDefaults } from "../../../../src/server/core/config/schema/defaults.ts";
-import { compileAlone } from "../../../../src/server/node/index.ts";
+import { compileWithoutNode } from "../../../../src/server/node/index.ts";
 import { compilePool } from "../../../../src/server/upstream/pools/spec.ts";
 
 const LEAST = 20;
@@ -110,7 +110,7 @@ test("a printed default is what a document gets that omits the key", () => {
 /** Defaults outside the document: the program's behavior without the key and with it. */
 const ASSUMED: Readonly<Record<string, (keys: object) => unknown>> = {
   "deployment.providers[].cost_per_session": async (keys: object) => {
-    const { compiled } = await compileAlone(
+    const { compiled } = await compileWithoutNode(
       { name: "d", text: JSON.stringify({ providers: [{ preset: "openai", ...keys }] }) },
       {},
     );

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { createInstruments, GatewayError } from "../../../../src/base/index.ts";
 import { createCallers } from "../../../../src/server/auth/index.ts";
 import { identify } from "../../../../src/server/dataplane/governance/identify.ts";
-import type { Governing } from "../../../../src/server/dataplane/ports.ts";
+import type { GovernancePorts } from "../../../../src/server/dataplane/ports.ts";
 import type { Governance } from "../../../../src/server/snapshot/index.ts";
 import { memoryKeys, noVerifier, testRules } from "../../auth/support/callers.ts";
 import { testClock } from "../../auth/support/issuer.ts";
@@ -18,13 +18,13 @@ function start() {
   const callers = createCallers({ keys, verifier: () => noVerifier, clock, instruments });
   const refused: string[] = [];
   const trail = { recordFailedAuthentication: ({ fault }: { fault: string }) => void refused.push(fault) };
-  const governing = { callers, trail } as unknown as Governing;
+  const governancePorts = { callers, trail } as unknown as GovernancePorts;
   const ask = (socket: Socket, ...headers: string[]): string | undefined => {
     const request = new IncomingMessage(socket);
     request.rawHeaders = headers;
     for (let at = 0; at < headers.length; at += 2) request.headers[headers[at] as string] ??= headers[at + 1];
     try {
-      const found = identify(request, { auth: testRules() } as Governance, governing, { requestId: "r" });
+      const found = identify(request, { auth: testRules() } as Governance, governancePorts, { requestId: "r" });
       assert.ok(!(found instanceof Promise));
       return `${found.key?.name} ${found.profile}`;
     } catch (error) {

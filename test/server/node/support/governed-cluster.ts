@@ -23,7 +23,7 @@ import {
   windowAt,
 } from "../../../../src/server/core/budgets/index.ts";
 import { commands, type NamedCommand } from "../../../../src/server/core/state/index.ts";
-import type { LedgerView } from "../../../../src/server/node/admin/governed-port.ts";
+import type { LedgerView } from "../../../../src/server/node/admin/governance-lists-port.ts";
 import { type Bench, bench, member } from "../../core/state/harness.ts";
 
 /** The beginning of a minute, an hour and a day. */

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { dayOf, daysIn, isMature, momentOf, windowAt } from "../../../../src/server/reconcile/judge/days.ts";
+import { dayOf, daysIn, isMature, lookbackWindow, startOfDayMs } from "../../../../src/server/reconcile/judge/days.ts";
 import {
-  compare,
+  compareUsage,
   isDrift,
-  type Metered,
+  type MeteredUsage,
   NOTHING_REPORTED,
   type Tokens,
   verdictOf,
@@ -15,7 +15,7 @@ import {
 const RULES = { driftRatio: 0.02, driftFloor: 10_000 };
 
 const NO_TOKENS: Tokens = { input: 0, cached_input: 0, cache_creation_input: 0, output: 0 };
-const metered = (tokens: Partial<Tokens>): Metered => ({ tokens: { ...NO_TOKENS, ...tokens }, unmeasured: 0 });
+const metered = (tokens: Partial<Tokens>): MeteredUsage => ({ tokens: { ...NO_TOKENS, ...tokens }, unmeasured: 0 });
 
 describe("drift", () => {
   const CASES: readonly (readonly [why: string, metered: number, reported: number, breaches: boolean])[] = [
@@ -76,7 +76,7 @@ describe("comparison", () => {
 
   it("covers each class that the report has", () => {
     const tokens = { input: 1, cached_input: null, cache_creation_input: 2, output: null };
-    assert.deepEqual(compare(given, { tokens, joined: [] }), [
+    assert.deepEqual(compareUsage(given, { tokens, joined: [] }), [
       { class: "input", metered: 100, reported: 1 },
       { class: "cache_creation_input", metered: 20, reported: 2 },
     ]);
@@ -84,7 +84,7 @@ describe("comparison", () => {
 
   it("uses the sum of classes that the report does not separate", () => {
     const tokens = { input: 150, cached_input: null, cache_creation_input: null, output: 7 };
-    assert.deepEqual(compare(given, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
+    assert.deepEqual(compareUsage(given, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
       { class: "input", metered: 150, reported: 150 },
       { class: "output", metered: 7, reported: 7 },
     ]);
@@ -92,7 +92,7 @@ describe("comparison", () => {
 
   it("covers every class of a day without a report", () => {
     assert.deepEqual(
-      compare(given, NOTHING_REPORTED).map(({ reported }) => reported),
+      compareUsage(given, NOTHING_REPORTED).map(({ reported }) => reported),
       [0, 0, 0, 0],
     );
   });
@@ -103,19 +103,19 @@ describe("days", () => {
   const HOUR = 3_600_000;
 
   it("in a window are the past days of the lookback", () => {
-    assert.deepEqual(daysIn(windowAt(NOW, 72 * HOUR)), ["2026-11-17", "2026-11-18", "2026-11-19"]);
-    assert.deepEqual(daysIn(windowAt(momentOf("2026-03-01"), 24 * HOUR)), ["2026-02-28"]);
-    assert.equal(daysIn(windowAt(NOW, 248 * 24 * HOUR)).length, 248);
+    assert.deepEqual(daysIn(lookbackWindow(NOW, 72 * HOUR)), ["2026-11-17", "2026-11-18", "2026-11-19"]);
+    assert.deepEqual(daysIn(lookbackWindow(startOfDayMs("2026-03-01"), 24 * HOUR)), ["2026-02-28"]);
+    assert.equal(daysIn(lookbackWindow(NOW, 248 * 24 * HOUR)).length, 248);
   });
 
   it("are mature to the millisecond", () => {
-    const at = momentOf("2026-11-20") + 48 * HOUR;
+    const at = startOfDayMs("2026-11-20") + 48 * HOUR;
     assert.equal(isMature("2026-11-19", at, 48 * HOUR), true);
     assert.equal(isMature("2026-11-19", at - 1, 48 * HOUR), false);
   });
 
   it("stay the same day from the first to the last moment", () => {
-    assert.equal(dayOf(momentOf("2024-02-29")), "2024-02-29");
-    assert.equal(dayOf(momentOf("2024-03-01") - 1), "2024-02-29");
+    assert.equal(dayOf(startOfDayMs("2024-02-29")), "2024-02-29");
+    assert.equal(dayOf(startOfDayMs("2024-03-01") - 1), "2024-02-29");
   });
 });

@@ -145,7 +145,7 @@ test("a collector that never answers has a bounded queue and five seconds at the
   for (let i = 0; i < 500; i++) {
     trace(otlp);
     log.info("line", { i });
-    otlp.audit([{ node: "n1", seq: i, event: "access.decision", ts: "2026-01-01T00:00:00.000Z" }]);
+    otlp.exportAudit([{ node: "n1", seq: i, event: "access.decision", ts: "2026-01-01T00:00:00.000Z" }]);
   }
   // Queued and in-flight spans count together, so no more are held.
   assert.equal(value(DROPPED, "traces"), 1_000 - 64);

@@ -144,7 +144,7 @@ test("the bodies of the audit scope, written back as lines, are the canonical re
     hash: "h",
     sig: "s",
   }));
-  otlp.audit(records);
+  otlp.exportAudit(records);
   await otlp.close();
   const seen = collector.records("gateway/audit");
   assert.deepEqual(
@@ -214,7 +214,7 @@ test("only the enabled signals are opened", async (t) => {
   const { otlp } = await opened(t, env);
   assert.equal(otlp.tracing, undefined);
   assert.equal(otlp.logSink, undefined);
-  otlp.audit([{ node: "n", seq: 1, event: "chain.start", ts: "2026-01-01T00:00:00.000Z" }]);
+  otlp.exportAudit([{ node: "n", seq: 1, event: "chain.start", ts: "2026-01-01T00:00:00.000Z" }]);
   await otlp.close();
   assert.deepEqual(new Set(collector.posted.map(({ path }) => path)), new Set(["/v1/metrics"]));
 });

@@ -11,19 +11,19 @@ import {
   txtRecordOf,
 } from "../../../../src/server/tls/acme/certificate-record.ts";
 import {
-  after,
   type Effect,
   type EffectResult,
-  effectOf,
+  nextEffect,
+  nextState,
   type OrderRows,
   STEPS,
   type WantedCertificate,
 } from "../../../../src/server/tls/acme/order-machine.ts";
 import {
   allowedFrom,
-  askAgain,
   drawWindow,
   nextAttempt,
+  nextRenewalInfoRequest,
   renewalDue,
   renewalTime,
 } from "../../../../src/server/tls/acme/renewal-time.ts";
@@ -81,7 +81,7 @@ const failed = (more: Partial<Extract<EffectResult, { kind: "failed" }>> = {}): 
   ...more,
 });
 const step = (world: OrderRows, answer: EffectResult, now: number, by: WantedCertificate = wanted): OrderRows =>
-  after(world, effectOf(world, by, now), answer, by, now);
+  nextState(world, nextEffect(world, by, now), answer, by, now);
 
 test("a certificate is renewed at two thirds of its life, one of less than ten days at half, with a jitter of a fiftieth", () => {
   for (const [life, share] of [
@@ -97,8 +97,8 @@ test("a certificate is renewed at two thirds of its life, one of less than ten d
     assert.equal(renewalTime(T0, T0 + life, 1), Math.round(T0 + life * (share - 0.02)));
     const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, life) }) };
     const due = renewalTime(T0, T0 + life, 0);
-    assert.deepEqual(effectOf(world, wanted, due - 1), { do: "wait", until: due });
-    assert.deepEqual(effectOf(world, wanted, due), { do: "begin" });
+    assert.deepEqual(nextEffect(world, wanted, due - 1), { do: "wait", until: due });
+    assert.deepEqual(nextEffect(world, wanted, due), { do: "begin" });
   }
 });
 
@@ -126,15 +126,15 @@ test("a window takes precedence over the lifetime, but causes neither endless re
 
 test("a window applies only to the certificate it was requested for", () => {
   const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
-  const effect = effectOf(world, wanted, T0);
+  const effect = nextEffect(world, wanted, T0);
   assert.equal(effect.do, "ask");
   const window = { start: T0 + DAY, end: T0 + 2 * DAY, at: T0 + DAY };
   const answer: EffectResult = { kind: "asked", window, askAt: T0 + HOUR };
-  const next = after(world, effect, answer, wanted, T0);
+  const next = nextState(world, effect, answer, wanted, T0);
   assert.deepEqual(next.record?.issued?.window, window);
-  assert.deepEqual(effectOf(next, wanted, T0), { do: "wait", until: T0 + HOUR });
+  assert.deepEqual(nextEffect(next, wanted, T0), { do: "wait", until: T0 + HOUR });
   const renewed: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { certId: "another" }) }) };
-  assert.equal(after(renewed, effect, answer, wanted, T0), renewed);
+  assert.equal(nextState(renewed, effect, answer, wanted, T0), renewed);
 });
 
 test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if requested, at most a week", () => {
@@ -142,9 +142,9 @@ test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if re
   let now = T0;
   for (const minutes of [1, 5, 15, 30, 60, 60, 60]) {
     world = step(world, failed(), now);
-    assert.deepEqual(effectOf(world, wanted, now), { do: "wait", until: now + minutes * MINUTE });
+    assert.deepEqual(nextEffect(world, wanted, now), { do: "wait", until: now + minutes * MINUTE });
     now += minutes * MINUTE;
-    assert.equal(effectOf(world, wanted, now).do, "check");
+    assert.equal(nextEffect(world, wanted, now).do, "check");
   }
   assert.equal(world.record?.failures, 7);
   assert.equal(nextAttempt(T0, 1, T0 + 30_000), T0 + MINUTE);
@@ -161,12 +161,12 @@ test("an authority that is down for an hour leaves the certificate, and success 
   let now = due;
   let attempts = 0;
   while (now < due + HOUR) {
-    assert.equal(effectOf(world, wanted, now).do, "order");
+    assert.equal(nextEffect(world, wanted, now).do, "order");
     world = step(world, failed(), now);
     attempts += 1;
     assert.equal(world.record?.issued, old);
     assert.equal(world.record?.failure?.reason, "ca_unreachable");
-    const effect = effectOf(world, wanted, now);
+    const effect = nextEffect(world, wanted, now);
     now = effect.do === "wait" ? effect.until : now;
   }
   assert.equal(attempts, 5);
@@ -181,8 +181,8 @@ test("an authority that is down for an hour leaves the certificate, and success 
 
 test("changed settings are tried at once, and failed ones are not", () => {
   const world = step({ account, record: undefined }, failed({ reason: "eab" }), T0);
-  assert.equal(effectOf(world, wanted, T0 + 1).do, "wait");
-  assert.equal(effectOf(world, { ...wanted, settings: "s2" }, T0 + 1).do, "begin");
+  assert.equal(nextEffect(world, wanted, T0 + 1).do, "wait");
+  assert.equal(nextEffect(world, { ...wanted, settings: "s2" }, T0 + 1).do, "begin");
 });
 
 test("at most two orders are submitted in 24 hours; the count is kept across a failure between the two", () => {
@@ -195,9 +195,9 @@ test("at most two orders are submitted in 24 hours; the count is kept across a f
   world = step(world, { kind: "ordered", url: "u" }, T0 + MINUTE);
   world = step(world, { kind: "ready" }, T0 + MINUTE);
   world = step(world, failed({ reason: "bad_certificate", keepsOrder: false }), T0 + MINUTE);
-  assert.deepEqual(effectOf(world, wanted, T0 + 7 * HOUR), { do: "wait", until: T0 + DAY });
-  assert.equal(effectOf(world, { ...wanted, settings: "s2" }, T0 + 7 * HOUR).do, "wait", "settings do not lift it");
-  assert.equal(effectOf(world, wanted, T0 + DAY).do, "begin");
+  assert.deepEqual(nextEffect(world, wanted, T0 + 7 * HOUR), { do: "wait", until: T0 + DAY });
+  assert.equal(nextEffect(world, { ...wanted, settings: "s2" }, T0 + 7 * HOUR).do, "wait", "settings do not lift it");
+  assert.equal(nextEffect(world, wanted, T0 + DAY).do, "begin");
   assert.equal(allowedFrom({ finalized: [T0 + 90 * DAY, T0 + 91 * DAY] }, T0), 0, "times of a clock that was ahead");
 });
 
@@ -205,10 +205,10 @@ test("an order stuck in processing is continued, without a second one beside it"
   let world: OrderRows = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
   for (let turn = 0, now = T0; turn < 20; turn += 1) {
     world = step(world, failed({ reason: "processing", retryAt: now + 5 * MINUTE }), now);
-    const effect = effectOf(world, wanted, now);
+    const effect = nextEffect(world, wanted, now);
     assert.equal(effect.do, "wait");
     now = effect.do === "wait" ? effect.until : now;
-    assert.equal(effectOf(world, wanted, now).do, "download");
+    assert.equal(nextEffect(world, wanted, now).do, "download");
     assert.equal(world.record?.order?.id, "o1");
   }
 });
@@ -218,25 +218,25 @@ test("with a clock an hour off the stored certificate stays, and it is renewed n
   const due = renewalDue(issued);
   const world: OrderRows = { account, record: recordOf({ issued }) };
   for (const skew of [-HOUR, HOUR]) {
-    const effect = effectOf(world, wanted, T0 + skew);
+    const effect = nextEffect(world, wanted, T0 + skew);
     assert.deepEqual(effect, { do: "wait", until: due });
   }
   // A failure written with a clock ahead of ours causes no longer wait than it states.
   const late = step(world, failed(), due + HOUR);
-  assert.deepEqual(effectOf(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
+  assert.deepEqual(nextEffect(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
 });
 
 test("a wait caused by a clock hours ahead ends once the clock is right", () => {
   const ahead = T0 + 200 * DAY;
   const order: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
-  const late = after(order, effectOf(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
-  assert.equal(effectOf(late, wanted, T0).do, "check");
-  assert.equal(effectOf(late, wanted, ahead).do, "wait", "where the clock is right it is waited for");
+  const late = nextState(order, nextEffect(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
+  assert.equal(nextEffect(late, wanted, T0).do, "check");
+  assert.equal(nextEffect(late, wanted, ahead).do, "wait", "where the clock is right it is waited for");
   const asked: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }) };
-  assert.equal(effectOf(asked, wanted, T0).do, "ask");
+  assert.equal(nextEffect(asked, wanted, T0).do, "ask");
   const record = txtRecordOf("a.example", "token", "thumb");
   const cleaned: OrderRows = { account, record: recordOf({ issued: issuedAt(T0), litter: [record], cleanAt: ahead }) };
-  assert.equal(effectOf(cleaned, wanted, T0).do, "clean");
+  assert.equal(nextEffect(cleaned, wanted, T0).do, "clean");
   assert.equal(allowedFrom({ finalized: [T0, T0 + HOUR] }, T0), T0 + DAY, "of a leader that was an hour ahead");
 });
 
@@ -244,9 +244,9 @@ test("an unknown account is registered again with its key", () => {
   let world: OrderRows = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
   world = step(world, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);
   assert.deepEqual(world.account, { ...account, url: null });
-  const effect = effectOf(world, wanted, T0 + MINUTE);
+  const effect = nextEffect(world, wanted, T0 + MINUTE);
   assert.deepEqual(effect, { do: "register", account: { ...account, url: null } });
-  world = after(world, effect, { kind: "registered", url: "https://ca/a/2" }, wanted, T0 + MINUTE);
+  world = nextState(world, effect, { kind: "registered", url: "https://ca/a/2" }, wanted, T0 + MINUTE);
   assert.deepEqual(world.account, { ...account, url: "https://ca/a/2" });
 });
 
@@ -257,18 +257,18 @@ test("challenge records are removed after failure and success, by any leader, un
   const record = txtRecordOf("a.example", "token", "thumb");
   for (const answer of [failed({ reason: "validation", keepsOrder: false })]) {
     let world = step({ account, record: recordOf({ order }) }, answer, T0, dns);
-    assert.deepEqual(effectOf(world, dns, T0), { do: "clean", records: [record] });
+    assert.deepEqual(nextEffect(world, dns, T0), { do: "clean", records: [record] });
     world = step(world, { kind: "cleaned", left: [record] }, T0, dns);
-    assert.deepEqual(effectOf(world, dns, T0 + MINUTE).do, "begin", "it holds nothing up");
+    assert.deepEqual(nextEffect(world, dns, T0 + MINUTE).do, "begin", "it holds nothing up");
     world = { ...world, record: recordOf({ litter: [record], cleanAt: T0 + HOUR, issued: issuedAt(T0) }) };
-    assert.deepEqual(effectOf(world, dns, T0), { do: "wait", until: T0 + HOUR });
+    assert.deepEqual(nextEffect(world, dns, T0), { do: "wait", until: T0 + HOUR });
     world = step(world, { kind: "cleaned", left: [] }, T0 + HOUR, dns);
     assert.deepEqual([world.record?.litter, world.record?.cleanAt], [[], 0]);
   }
   const kept = step({ account, record: recordOf({ order }) }, failed({ reason: "dns_propagation" }), T0, dns);
   assert.deepEqual(kept.record?.litter, [], "an order that is gone on with keeps its records");
   const other: OrderRows = { account, record: recordOf({ order }) };
-  assert.deepEqual(effectOf(other, wanted, T0), { do: "abandon" });
+  assert.deepEqual(nextEffect(other, wanted, T0), { do: "abandon" });
   assert.deepEqual(step(other, { kind: "abandoned" }, T0).record?.litter, [record]);
 });
 
@@ -286,12 +286,15 @@ test("each state accepts its own answers, and others change nothing", () => {
     const record = recordOf({ order: orderOf(at) });
     const effect: Effect = { do: at, account, order: orderOf(at) };
     for (const answer of answers) {
-      const next: CertificateRecord | undefined = after({ account, record }, effect, answer, wanted, T0).record;
+      const next: CertificateRecord | undefined = nextState({ account, record }, effect, answer, wanted, T0).record;
       const leads = STEPS[at][answer.kind];
       assert.equal(next === record, leads === undefined, `${at} ${answer.kind}`);
       if (leads !== undefined) assert.equal(next?.order?.step ?? "end", leads);
     }
-    assert.equal(after({ account, record: recordOf({}) }, effect, { kind: "ready" }, wanted, T0).record?.order, null);
+    assert.equal(
+      nextState({ account, record: recordOf({}) }, effect, { kind: "ready" }, wanted, T0).record?.order,
+      null,
+    );
   }
 });
 
@@ -310,7 +313,7 @@ test("Retry-After is seconds or a date, anything else is ignored; renewal inform
     assert.equal(retryAtOf(value, T0), expected, String(value));
   }
   assert.deepEqual(
-    [undefined, 1, 2 * HOUR, 400 * DAY, -5].map((ms) => askAgain(T0, ms) - T0),
+    [undefined, 1, 2 * HOUR, 400 * DAY, -5].map((ms) => nextRenewalInfoRequest(T0, ms) - T0),
     [6 * HOUR, MINUTE, 2 * HOUR, DAY, MINUTE],
   );
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FetchedValue } from "../../../../src/base/index.ts";
-import { fetchThrough, openSharedFetches } from "../../../../src/server/workers/index.ts";
+import { fetchThroughNode, openSharedFetches } from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { openPair, type Pair } from "../support/pair.ts";
 
@@ -20,7 +20,7 @@ function openNode(...pairs: readonly Pair[]) {
   const processes = pairs.map((pair, at) => {
     const by = String(at);
     const leave = node.serve(pair.node);
-    const share = fetchThrough(pair.worker);
+    const share = fetchThroughNode(pair.worker);
     return {
       leave,
       fetch: (key: string, after = 0) =>
@@ -136,7 +136,7 @@ test("a waiting request fetches itself when the fetching one throws or is killed
 
 test("a process whose node does not answer fetches for itself", async () => {
   await using pair = await openPair();
-  const share = fetchThrough(pair.worker);
+  const share = fetchThroughNode(pair.worker);
   await pair.node.close();
   assert.deepEqual(await share("k", 4, async () => ({ value: "v", keepMs: 0 })), {
     ...{ value: "v", ageMs: 0 },

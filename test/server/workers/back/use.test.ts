@@ -6,7 +6,7 @@ import type { Use } from "../../../../src/server/core/budgets/index.ts";
 import { unpackRows } from "../../../../src/server/core/state/commands/used-packing.ts";
 import { COUNTS, FIXED_NAMES } from "../../../../src/server/core/state/index.ts";
 import { createAccumulator } from "../../../../src/server/usage/accumulator.ts";
-import { sendUse, takeUse } from "../../../../src/server/workers/index.ts";
+import { sendUsage, takeUsage } from "../../../../src/server/workers/index.ts";
 import { eventually } from "../../../e2e/support/wait.ts";
 import { openPair } from "../support/pair.ts";
 
@@ -65,8 +65,8 @@ function reported(accumulator: ReturnType<typeof createAccumulator>): unknown {
 test("usage summed and reported gives the same total", async () => {
   await using pair = await openPair();
   let accumulator = createAccumulator(() => 0);
-  takeUse(pair.node, { add: (use) => accumulator.add(use) });
-  const { add } = sendUse(pair.worker);
+  takeUsage(pair.node, { add: (use) => accumulator.add(use) });
+  const { add } = sendUsage(pair.worker);
   let done = 0;
   pair.worker.on("ended", (number) => pair.worker.send("done", number, true));
   pair.node.on("done", (number) => {

@@ -151,7 +151,7 @@ test("the log says how a worker ended, and each failed restart is counted", asyn
 
 test("a supervisor that was delayed itself kills no worker for it", async () => {
   let isSilent = false;
-  const looks = startLivenessChecks({ everyMs: 2, most: 10 }, () => {
+  const looks = startLivenessChecks({ everyMs: 2, maxSilentChecks: 10 }, () => {
     isSilent = true;
   });
   const until = performance.now() + 200;

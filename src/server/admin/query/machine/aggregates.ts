@@ -6,8 +6,8 @@
 import type { AggregateName, Value } from "../plan.ts";
 import { type Budget, StatementError } from "./budget.ts";
 import { type Cell, compare, keyText } from "./compare.ts";
+import { addFinite, toNumber } from "./scalar-operations.ts";
 import { textOf } from "./text-functions.ts";
-import { numeric, total } from "./values.ts";
 
 /** Aggregate function: initial state of a group, and its change by a value that is not NULL. */
 interface Rule {
@@ -43,7 +43,7 @@ function countUp(state: State): void {
 
 function addUp(state: State, value: Exclude<Value, null>): void {
   state.count += 1;
-  state.value = total(Number(state.value ?? 0), numeric(value) ?? 0);
+  state.value = addFinite(Number(state.value ?? 0), toNumber(value) ?? 0);
 }
 
 const RULES: Readonly<Record<Exclude<AggregateName, "first" | "count_rows">, Rule>> = {
@@ -63,7 +63,7 @@ const RULES: Readonly<Record<Exclude<AggregateName, "first" | "count_rows">, Rul
       if (separator == null) throw new StatementError("The separator of group_concat is NULL.");
       const more = `${state.value === null ? "" : textOf(separator)}${textOf(value)}`;
       const known = state.value === null ? "" : String(state.value);
-      budget.text(known.length + more.length > 65_536 ? known.length + more.length : more.length);
+      budget.countText(known.length + more.length > 65_536 ? known.length + more.length : more.length);
       state.value = known + more;
     },
     end: ownValue,
@@ -91,7 +91,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
         const key = keyText([value]);
         state.seen ??= new Set();
         if (state.seen.has(key)) return state;
-        budget.kept(key);
+        budget.countKept(key);
         state.seen.add(key);
       }
       rule.add(state, value, more, budget);
@@ -100,7 +100,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
     return (value, more, state, stage) => {
       switch (stage as Stage) {
         case 1:
-          budget.group();
+          budget.countGroup();
           return add(rule.start(), value as Cell, more as Cell);
         case 2:
           return add(state as State, value as Cell, more as Cell);
@@ -119,7 +119,7 @@ export function openAggregates(budget: Budget): Readonly<Record<string, EngineAg
   // Unlike the others, `first` does not skip NULL: if the first value is NULL, so is the result.
   aggregates[engineName("first", false)] = (value, _more, state, stage) => {
     if (stage !== 1) return stage === 2 ? state : ((state as { readonly first: Cell } | undefined)?.first ?? null);
-    budget.group();
+    budget.countGroup();
     return { first: value as Cell };
   };
   return aggregates;

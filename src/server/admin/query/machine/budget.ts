@@ -24,55 +24,55 @@ const ROW_CELLS = 3;
 /** Cost of a group in the engine besides its values, in cells. */
 const GROUP_CELLS = 16;
 /** Number of UTF-16 units, beyond a short text, that count as one cell. */
-const CHARACTERS_A_CELL = 8;
+const CHARACTERS_PER_CELL = 8;
 
 export interface Budget {
   /** Resets the count at the start of a statement. */
-  begin(): void;
+  reset(): void;
   /** Counts a row of `width` values. Throws above the limit, like all counting methods. */
-  row(width: number): void;
-  group(): void;
+  countRow(width: number): void;
+  countGroup(): void;
   /** Counts a text that is kept beside the rows. */
-  kept(text: string): void;
+  countKept(text: string): void;
   /** Counts a text before it is made. */
-  text(length: number): void;
+  countText(length: number): void;
   /** Current number of cells. */
-  readonly held: number;
-  /** Releases all cells counted since `held` was read, except those of `rows` rows of `width` values. */
-  settle(held: number, rows: number, width: number): void;
+  readonly usedCells: number;
+  /** Releases all cells counted since `usedCells` was read, except those of `rows` rows of `width` values. */
+  releaseTo(usedCells: number, rows: number, width: number): void;
 }
 
 export function openBudget(): Budget {
   let cells = 0;
   let characters = 0;
-  const hold = (more: number): void => {
+  const add = (more: number): void => {
     cells += more;
-    if (cells > MAX_CELLS) throw tooMuch();
+    if (cells > MAX_CELLS) throw outOfMemory();
   };
   return {
-    begin() {
+    reset() {
       cells = 0;
       characters = 0;
     },
-    row: (width) => hold(width + ROW_CELLS),
-    group: () => hold(GROUP_CELLS),
-    kept: (value) => hold(ROW_CELLS + value.length / CHARACTERS_A_CELL),
-    text(length) {
+    countRow: (width) => add(width + ROW_CELLS),
+    countGroup: () => add(GROUP_CELLS),
+    countKept: (value) => add(ROW_CELLS + value.length / CHARACTERS_PER_CELL),
+    countText(length) {
       if (length > MAX_TEXT_LENGTH) {
         throw new StatementError(`A text would be longer than ${MAX_TEXT_LENGTH} characters.`, "memory");
       }
       characters += length;
-      if (characters > MAX_CHARACTERS) throw tooMuch();
+      if (characters > MAX_CHARACTERS) throw outOfMemory();
     },
-    get held() {
+    get usedCells() {
       return cells;
     },
-    settle(held, rows, width) {
-      cells = held;
-      hold(rows * (width + ROW_CELLS));
+    releaseTo(usedCells, rows, width) {
+      cells = usedCells;
+      add(rows * (width + ROW_CELLS));
     },
   };
 }
 
-const tooMuch = (): StatementError =>
+const outOfMemory = (): StatementError =>
   new StatementError("The statement needs too much memory: filter before it joins, groups or sorts.", "memory");

@@ -14,7 +14,7 @@ export type Cell = Value | undefined;
 const NUMBER = /^ *[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)? *$/;
 
 /** Parses a text as a number; `undefined` if it is none. */
-export function spelled(text: string): number | undefined {
+export function parseNumber(text: string): number | undefined {
   if (text.length > 64 || !NUMBER.test(text)) return undefined;
   const value = Number(text);
   return Number.isFinite(value) ? value : undefined;
@@ -23,21 +23,21 @@ export function spelled(text: string): number | undefined {
 /** Returns a number below, equal to or above 0; null if either is NULL. */
 export function compare(a: Cell, b: Cell): number | null {
   if (a == null || b == null) return null;
-  if (typeof a === "string") return typeof b === "string" ? order(a, b) : -beside(b, a);
-  return typeof b === "string" ? beside(a, b) : order(Number(a), Number(b));
+  if (typeof a === "string") return typeof b === "string" ? order(a, b) : -compareNumberToText(b, a);
+  return typeof b === "string" ? compareNumberToText(a, b) : order(Number(a), Number(b));
 }
 
 const order = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Length of the word `false`. */
-const LONGEST_WORD = 5;
+const MAX_WORD_LENGTH = 5;
 
-function beside(value: number | boolean, text: string): number {
-  if (typeof value === "boolean" && text.length <= LONGEST_WORD) {
+function compareNumberToText(value: number | boolean, text: string): number {
+  if (typeof value === "boolean" && text.length <= MAX_WORD_LENGTH) {
     const word = text.toLowerCase();
     if (word === "true" || word === "false") return order(Number(value), Number(word === "true"));
   }
-  const number = spelled(text);
+  const number = parseNumber(text);
   return number === undefined ? -1 : order(Number(value), number);
 }
 

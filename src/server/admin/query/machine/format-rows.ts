@@ -16,7 +16,7 @@ interface Answer {
   readonly parts: Iterator<string>;
 }
 
-export function answerOf(rows: readonly Row[], outputs: Plan["outputs"]): Answer {
+export function formatAnswer(rows: readonly Row[], outputs: Plan["outputs"]): Answer {
   if (rows.length > MAX_ROWS) {
     throw new StatementError(`The answer has more than ${MAX_ROWS} rows: add a WHERE or a LIMIT.`, "rows");
   }

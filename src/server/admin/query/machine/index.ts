@@ -2,5 +2,5 @@
 
 export { StatementError } from "./budget.ts";
 export type { Row } from "./engine.ts";
-export { answerOf } from "./format-rows.ts";
-export { openMachine } from "./machine.ts";
+export { formatAnswer } from "./format-rows.ts";
+export { openPlanExecutor } from "./plan-executor.ts";

@@ -5,9 +5,9 @@
 
 import type { Value } from "../plan.ts";
 import type { Budget } from "./budget.ts";
-import { type Cell, spelled } from "./compare.ts";
+import { type Cell, parseNumber } from "./compare.ts";
 
-function parsed(text: Cell): unknown {
+function tryParse(text: Cell): unknown {
   if (typeof text !== "string") return undefined;
   try {
     return JSON.parse(text);
@@ -22,17 +22,17 @@ function parsed(text: Cell): unknown {
  */
 export function jsonText(budget: Budget, text: Cell, key: Cell): Value {
   if (key == null) return null;
-  const container = parsed(text);
+  const container = tryParse(text);
   if (typeof container !== "object" || container === null) return null;
   const value = Array.isArray(container) ? itemOf(container, key) : memberOf(container, String(key));
   if (value === undefined || value === null) return null;
   const made = typeof value === "string" ? value : JSON.stringify(value);
-  budget.text(made.length);
+  budget.countText(made.length);
   return made;
 }
 
 function itemOf(items: readonly unknown[], key: Exclude<Value, null>): unknown {
-  const number = typeof key === "string" ? spelled(key) : Number(key);
+  const number = typeof key === "string" ? parseNumber(key) : Number(key);
   return number !== undefined && Number.isInteger(number) ? items.at(number) : undefined;
 }
 
@@ -41,6 +41,6 @@ function memberOf(container: object, key: string): unknown {
 }
 
 export function jsonLength(text: Cell): Value {
-  const container = parsed(text);
+  const container = tryParse(text);
   return Array.isArray(container) ? container.length : null;
 }

@@ -2,7 +2,7 @@
 
 import type { Expr, Value } from "../plan.ts";
 import type { Cell } from "./compare.ts";
-import { isAmong, type Operations, truth } from "./values.ts";
+import { isAmong, type Operations, toCondition } from "./scalar-operations.ts";
 
 interface EvaluationContext {
   readonly operations: Operations;
@@ -13,7 +13,7 @@ interface EvaluationContext {
 /** Returns whether the condition may be true for the value. Also true if it cannot be evaluated: the statement reports that. */
 export function mayBeTrue(condition: Expr, value: Value, context: EvaluationContext): boolean {
   try {
-    return truth(evaluate(condition, value, context)) === true;
+    return toCondition(evaluate(condition, value, context)) === true;
   } catch {
     return true;
   }

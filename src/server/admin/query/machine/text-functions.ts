@@ -44,42 +44,44 @@ function offsetOf(text: string, character: number): number {
  * Returns `length` characters from position `start`, counted from 1. Positions below 1 reduce the result, since they contain no
  * characters.
  */
-function part(text: string, start: number, length: number): string {
+function substring(text: string, start: number, length: number): string {
   if (length < 0) throw new StatementError("The length of a part of a text is negative.");
   const [from, to] = [Math.max(0, start - 1), Math.max(0, start - 1 + length)];
   return SURROGATES.test(text) ? text.slice(offsetOf(text, from), offsetOf(text, to)) : text.slice(from, to);
 }
 
-export function texts(budget: Budget): Readonly<Record<TextOperation, (...args: readonly Cell[]) => Value>> {
-  const made =
+export function openTextOperations(
+  budget: Budget,
+): Readonly<Record<TextOperation, (...args: readonly Cell[]) => Value>> {
+  const counted =
     (make: (text: string) => string) =>
     (value: Cell): Value => {
       if (value == null) return null;
       const text = textOf(value);
-      budget.text(text.length);
+      budget.countText(text.length);
       return make(text);
     };
   return {
-    cast_text: made((text) => text),
-    upper: made((text) => text.toUpperCase()),
-    lower: made((text) => text.toLowerCase()),
-    trim: made((text) => text.replace(/^ +/, "").replace(/(?<! ) +$/, "")),
-    ltrim: made((text) => text.replace(/^ +/, "")),
-    rtrim: made((text) => text.replace(/(?<! ) +$/, "")),
+    cast_text: counted((text) => text),
+    upper: counted((text) => text.toUpperCase()),
+    lower: counted((text) => text.toLowerCase()),
+    trim: counted((text) => text.replace(/^ +/, "").replace(/(?<! ) +$/, "")),
+    ltrim: counted((text) => text.replace(/^ +/, "")),
+    rtrim: counted((text) => text.replace(/(?<! ) +$/, "")),
     concat(...values) {
       let text = "";
       for (const value of values) {
         if (value == null) return null;
         text += textOf(value);
       }
-      budget.text(text.length);
+      budget.countText(text.length);
       return text;
     },
     substr(value, start, length = Number.MAX_SAFE_INTEGER) {
       if (value == null || start == null || length === null) return null;
       const text = textOf(value);
-      budget.text(text.length);
-      return part(text, wholeNumber(start), wholeNumber(length));
+      budget.countText(text.length);
+      return substring(text, wholeNumber(start), wholeNumber(length));
     },
     length: (value) => (value == null ? null : lengthOf(textOf(value))),
     replace(value, what, by) {
@@ -87,7 +89,7 @@ export function texts(budget: Budget): Readonly<Record<TextOperation, (...args: 
       const [text, old, other] = [textOf(value), textOf(what), textOf(by)];
       if (old === "") return text;
       const found = text.split(old);
-      budget.text(text.length + (found.length - 1) * (other.length - old.length));
+      budget.countText(text.length + (found.length - 1) * (other.length - old.length));
       return found.join(other);
     },
     instr(value, what) {

@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
 import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
-import { type Caller, credentialOf, presentedOf } from "../../../auth/index.ts";
+import { type Caller, credentialOf, presentedCredentials } from "../../../auth/index.ts";
 import { decode } from "../../../coding/index.ts";
 import type { InspectionContext } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
@@ -74,7 +74,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     const what = kind === "mcp" ? "MCP server" : "agent";
     throw new GatewayError("not_found", `No ${what} of this name is configured.`);
   }
-  const { governing } = ports;
+  const { governancePorts } = ports;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
   const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
@@ -89,7 +89,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
   const tool = report.span !== undefined && call.method === "tools/call" ? knownTool(fronted, call.name) : undefined;
   report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
-  const suspensions = governing?.suspensions;
+  const suspensions = governancePorts?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
     requestId: exchange.requestId,
@@ -102,7 +102,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   const { policy } = effective.profile;
   if (policy.count[fronted.kind] > 0) {
     const { facts } = report;
-    const sinks = { trail: governing?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
+    const sinks = { trail: governancePorts?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
     const error = settleVerdict(call.decide(policy, effective.variables), decided, effective, sinks);
     if (error !== undefined) throw error; // refuses with 403
   }
@@ -112,7 +112,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   try {
     if (exchange.isGone) return;
     const guard = snapshot.guardrails.of(effective.profile.name);
-    const sinks = { trail: governing?.trail, metrics: ports.metrics.guardrails, log: ports.log };
+    const sinks = { trail: governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const restorer = snapshot.guardrails.restorer(fronted.restore);
     const inspecting = { exchange, effective, decided, plain, held, sinks, restorer };
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
@@ -215,12 +215,13 @@ function sendMessage(answer: AgentAnswer, message: string): void {
 function reserve(
   { fronted, isNotification }: AgentCall,
   { profile, bucket }: EffectiveProfile,
-  { governing }: Ports,
+  { governancePorts }: Ports,
 ): Charge | undefined | Promise<Charge> {
   const { budget } = profile;
-  if (governing === undefined || budget === undefined || isNotification || fronted.costPerCall === 0) return undefined;
+  if (governancePorts === undefined || budget === undefined || isNotification || fronted.costPerCall === 0)
+    return undefined;
   const { name } = forwardTargetOf(fronted);
-  return governing.budgets.reserve({
+  return governancePorts.budgets.reserve({
     rule: budget,
     bucket,
     averageKey: `${profile.name ?? ""}\0${name}`,
@@ -239,7 +240,7 @@ function actingFor(
   { issuer, principal }: Caller,
 ): RequestCaller | undefined {
   if (channel.credential?.kind !== "token_exchange") return undefined;
-  const credential = credentialOf(presentedOf(request));
+  const credential = credentialOf(presentedCredentials(request));
   return { issuer, principal, token: credential.kind === "text" ? credential.text : undefined };
 }
 

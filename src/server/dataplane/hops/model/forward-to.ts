@@ -167,7 +167,7 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
     },
     onWait: (ms) => exchange.addWaitMs(ms),
     holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
-    passesRedirects: ports.governing === undefined && answering === undefined,
+    passesRedirects: ports.governancePorts === undefined && answering === undefined,
     tracer: tracedAttempts({ report, target }, meter),
   };
   forward(options, (error) => {
@@ -213,7 +213,10 @@ const mayReportError = ({ usage, form, modelRequired, name }: Route): boolean =>
 
 /** Returns whether the gateway governs the request or pays for it. Answers of other requests pass byte for byte. */
 const isGovernedOrPaid = ({ channel }: AdmittedProvider, { ports, answering, meter }: Forwarding): boolean =>
-  ports.governing !== undefined || answering !== undefined || meter !== undefined || channel.credential !== undefined;
+  ports.governancePorts !== undefined ||
+  answering !== undefined ||
+  meter !== undefined ||
+  channel.credential !== undefined;
 
 /** Builds a candidate. `mayBeRepeated`: another attempt may follow. */
 function candidateFor(
@@ -237,7 +240,7 @@ function candidateFor(
       const remembering = translated && asResponse && rememberingFor(asResponse, target);
       const to = client(translated !== undefined, remembering);
       const allows =
-        route.name === "models" ? allowedModels(snapshot, effective, ports.governing?.suspensions) : undefined;
+        route.name === "models" ? allowedModels(snapshot, effective, ports.governancePorts?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
       const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
       const extend = isList

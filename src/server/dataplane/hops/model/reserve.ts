@@ -29,10 +29,10 @@ export function reserve(
   counting: Counting,
   ports: Ports,
 ): Meter | undefined | Promise<Meter> {
-  const { governing } = ports;
-  if (governing === undefined || !effective.governance.meters || target.route.usage === "none") return undefined;
+  const { governancePorts } = ports;
+  if (governancePorts === undefined || !effective.governance.meters || target.route.usage === "none") return undefined;
   const spending = spendingOf(target, first, effective);
-  const charge = spending && governing.budgets.reserve(spending);
+  const charge = spending && governancePorts.budgets.reserve(spending);
   return charge instanceof Promise
     ? charge.then((held) => meterOf(held, target, counting, ports))
     : meterOf(charge, target, counting, ports);

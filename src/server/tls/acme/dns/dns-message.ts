@@ -33,15 +33,15 @@ export interface DnsMessage {
   readonly lastAt: number;
 }
 
-export class Malformed extends Error {
+export class MalformedDnsMessage extends Error {
   constructor() {
     super("a DNS message is malformed");
     this.name = "Malformed";
   }
 }
 
-const MAX_LABEL = 63;
-const MAX_NAME = 255;
+const MAX_LABEL_BYTES = 63;
+const MAX_NAME_BYTES = 255;
 
 /** Encodes a name without compression. Throws `Malformed` if it is not a valid name. */
 export function encodeName(name: string): Buffer {
@@ -52,11 +52,11 @@ export function encodeName(name: string): Buffer {
     .filter((label, _, all) => label !== "" || all.length > 1);
   const parts = labels.map((label) => {
     const bytes = Buffer.from(label, "latin1");
-    if (bytes.length === 0 || bytes.length > MAX_LABEL) throw new Malformed();
+    if (bytes.length === 0 || bytes.length > MAX_LABEL_BYTES) throw new MalformedDnsMessage();
     return Buffer.concat([Buffer.of(bytes.length), bytes]);
   });
   const whole = Buffer.concat([...parts, Buffer.of(0)]);
-  if (whole.length > MAX_NAME) throw new Malformed();
+  if (whole.length > MAX_NAME_BYTES) throw new MalformedDnsMessage();
   return whole;
 }
 
@@ -84,7 +84,7 @@ export function encodeUpdate(
   { name, value, ttl }: { readonly name: string; readonly value: string; readonly ttl: number | undefined },
 ): Buffer {
   const text = Buffer.from(value, "latin1");
-  if (text.length > 255) throw new Malformed();
+  if (text.length > 255) throw new MalformedDnsMessage();
   const seconds = Buffer.alloc(4);
   seconds.writeUInt32BE(ttl ?? 0);
   return Buffer.concat([
@@ -102,20 +102,20 @@ export function encodeUpdate(
 
 /** Parses a message. Throws `Malformed`. */
 export function readMessage(bytes: Buffer): DnsMessage {
-  if (bytes.length < 12) throw new Malformed();
+  if (bytes.length < 12) throw new MalformedDnsMessage();
   const word = (at: number): number => bytes.readUInt16BE(at);
   const flags = word(2);
   let at = 12;
-  for (let left = word(4); left > 0; left -= 1) at = need(bytes, readName(bytes, at).end, 4);
+  for (let left = word(4); left > 0; left -= 1) at = checkedEnd(bytes, readName(bytes, at).end, 4);
   let lastAt = at;
   const section = (count: number): readonly DnsRecord[] => {
     const records: DnsRecord[] = [];
     for (let left = count; left > 0; left -= 1) {
       lastAt = at;
       const { name, end } = readName(bytes, at);
-      const begin = need(bytes, end, 10);
+      const begin = checkedEnd(bytes, end, 10);
       const length = word(end + 8);
-      at = need(bytes, begin, length);
+      at = checkedEnd(bytes, begin, length);
       const data = bytes.subarray(begin, at);
       records.push({ name, type: word(end), class: word(end + 2), ttl: bytes.readUInt32BE(end + 4), data, at: begin });
     }
@@ -137,8 +137,8 @@ export function readMessage(bytes: Buffer): DnsMessage {
 }
 
 /** Returns the offset `length` bytes after `at`. Throws `Malformed` if the message is shorter. */
-function need(bytes: Buffer, at: number, length: number): number {
-  if (at + length > bytes.length) throw new Malformed();
+function checkedEnd(bytes: Buffer, at: number, length: number): number {
+  if (at + length > bytes.length) throw new MalformedDnsMessage();
   return at + length;
 }
 
@@ -149,21 +149,21 @@ export function readName(bytes: Buffer, at: number): { readonly name: string; re
   let end: number | undefined;
   for (let here = at; ; ) {
     const first = bytes[here];
-    if (first === undefined) throw new Malformed();
+    if (first === undefined) throw new MalformedDnsMessage();
     if (first === 0) return { name: labels.join(".").toLowerCase(), end: end ?? here + 1 };
     if (first >= 0xc0) {
-      need(bytes, here, 2);
+      checkedEnd(bytes, here, 2);
       end ??= here + 2;
       const target = bytes.readUInt16BE(here) & 0x3fff;
       // Pointers may only go back, so that parsing ends.
-      if (target >= here) throw new Malformed();
+      if (target >= here) throw new MalformedDnsMessage();
       here = target;
       continue;
     }
-    if (first > MAX_LABEL) throw new Malformed();
-    const next = need(bytes, here + 1, first);
+    if (first > MAX_LABEL_BYTES) throw new MalformedDnsMessage();
+    const next = checkedEnd(bytes, here + 1, first);
     length += first + 1;
-    if (length > MAX_NAME) throw new Malformed();
+    if (length > MAX_NAME_BYTES) throw new MalformedDnsMessage();
     labels.push(bytes.toString("latin1", here + 1, next));
     here = next;
   }
@@ -173,7 +173,7 @@ export function readName(bytes: Buffer, at: number): { readonly name: string; re
 export function textOf({ data }: DnsRecord): string {
   const parts: string[] = [];
   for (let at = 0; at < data.length; ) {
-    const end = need(data, at + 1, data[at] ?? 0);
+    const end = checkedEnd(data, at + 1, data[at] ?? 0);
     parts.push(data.toString("latin1", at + 1, end));
     at = end;
   }

@@ -10,7 +10,7 @@ import { remoteText } from "../bounded-text.ts";
 import type { TxtRecord } from "../certificate-record.ts";
 import type { DnsProvider } from "../ports.ts";
 import { retryAtOf } from "../retry-after.ts";
-import { followed, resolvers, serversOf } from "./challenge-names.ts";
+import { followCnames, nameServersOf, recursiveServers } from "./challenge-names.ts";
 import { awaitRecords } from "./propagation.ts";
 
 interface HostedApiOptions {
@@ -28,7 +28,7 @@ interface HostedApiOptions {
 export const HOSTED_API = "https://api.cloudflare.com/client/v4";
 
 const TTL_SECONDS = 60;
-const REQUEST_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 15_000;
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_PAGES = 50;
 
@@ -41,7 +41,7 @@ interface ApiAnswer {
   readonly status: number;
   readonly isSuccess: boolean;
   readonly codes: readonly number[];
-  readonly words: string;
+  readonly message: string;
   readonly result: unknown;
   readonly pages: number;
   readonly retryAt: number | undefined;
@@ -49,7 +49,10 @@ interface ApiAnswer {
 
 export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
   const { base, apiToken, zoneToken, nameServers, now } = options;
-  const dispatcher = openProxyAgent({ connect: { timeout: REQUEST_MS } }, options.proxies ?? NO_FORWARD_PROXIES);
+  const dispatcher = openProxyAgent(
+    { connect: { timeout: REQUEST_TIMEOUT_MS } },
+    options.proxies ?? NO_FORWARD_PROXIES,
+  );
   const what = "the API of the DNS provider";
 
   async function call(
@@ -59,7 +62,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     body: object | undefined,
     signal: AbortSignal,
   ) {
-    const limited = anySignal([signal, AbortSignal.timeout(REQUEST_MS)]);
+    const limited = anySignal([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
     let answer: ApiAnswer;
     try {
       const {
@@ -84,7 +87,11 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
         if (length > MAX_BODY_BYTES) throw new Error("its answer is too long");
         chunks.push(chunk);
       }
-      answer = answerIn(statusCode, Buffer.concat(chunks).toString("utf8"), retryAtOf(headers["retry-after"], now()));
+      answer = parseAnswer(
+        statusCode,
+        Buffer.concat(chunks).toString("utf8"),
+        retryAtOf(headers["retry-after"], now()),
+      );
     } catch (error) {
       signal.throwIfAborted();
       throw unreachable("dns_update", what, error);
@@ -92,10 +99,10 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
     return answer;
   }
 
-  function refused({ status, words, retryAt }: ApiAnswer, doing: string): AttemptFailed {
-    const message = `${what} did not ${doing}: ${words}`;
+  function refused({ status, message: reason, retryAt }: ApiAnswer, doing: string): AttemptFailed {
+    const message = `${what} did not ${doing}: ${reason}`;
     if (status === 429) return new AttemptFailed("rate_limited", message, { keepsOrder: true, retryAt });
-    const isOfToken = status === 401 || status === 403 || /authorization|authentication/i.test(words);
+    const isOfToken = status === 401 || status === 403 || /authorization|authentication/i.test(reason);
     const hint = isOfToken ? "; check tls.dns.api_token and zone_token" : "";
     return new AttemptFailed(isOfToken ? "dns_auth" : "dns_update", `${message}${hint}`, { keepsOrder: true, retryAt });
   }
@@ -108,13 +115,13 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const path = `/zones?name=${encodeURIComponent(zone)}&per_page=50`;
       const answer = await call("GET", path, zoneToken ?? apiToken, undefined, signal);
       if (!answer.isSuccess) throw refused(answer, `tell the zone of ${name}`);
-      const found = itemsIn(answer.result).find((it) => it["name"] === zone);
+      const found = objectsIn(answer.result).find((it) => it["name"] === zone);
       if (found === undefined) continue;
       if (found["status"] !== "active") {
         const words = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so it is not used yet`;
         throw new AttemptFailed("dns_update", words, { keepsOrder: true });
       }
-      return { id: idIn(found), name: zone };
+      return { id: idOf(found), name: zone };
     }
     const words = `${what} has no zone for ${name}, or the token has no permission to read it; check tls.dns.zone_token`;
     throw new AttemptFailed("dns_auth", words, { keepsOrder: true });
@@ -128,14 +135,14 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const answer = await call("GET", path, apiToken, undefined, signal);
       if (!answer.isSuccess) throw refused(answer, `list the records of ${name}`);
       pages = answer.pages;
-      const ours = itemsIn(answer.result).filter((it) => String(it["content"]).replace(/^"(.*)"$/, "$1") === value);
-      ids.push(...ours.map(idIn));
+      const ours = objectsIn(answer.result).filter((it) => String(it["content"]).replace(/^"(.*)"$/, "$1") === value);
+      ids.push(...ours.map(idOf));
     }
     return ids;
   }
 
   const targetOf = async (name: string, signal: AbortSignal): Promise<string> =>
-    await followed(name, await resolvers(nameServers), undefined, signal);
+    await followCnames(name, await recursiveServers(nameServers), undefined, signal);
 
   return {
     async publish(records, signal) {
@@ -157,7 +164,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       }
       const awaited = [];
       for (const { name, value, zone } of written) {
-        const servers = await serversOf(zone, await resolvers(nameServers), signal).catch(() => []);
+        const servers = await nameServersOf(zone, await recursiveServers(nameServers), signal).catch(() => []);
         signal.throwIfAborted();
         awaited.push({ name, value, servers });
       }
@@ -185,7 +192,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
   };
 }
 
-function answerIn(status: number, text: string, retryAt: number | undefined): ApiAnswer {
+function parseAnswer(status: number, text: string, retryAt: number | undefined): ApiAnswer {
   let body: Readonly<Record<string, unknown>> = {};
   try {
     const parsed: unknown = JSON.parse(text);
@@ -193,27 +200,27 @@ function answerIn(status: number, text: string, retryAt: number | undefined): Ap
   } catch {
     // The body is a page of a proxy in front of the API; its status is enough.
   }
-  const errors = itemsIn(body["errors"]);
-  const info = itemsIn([body["result_info"]])[0];
+  const errors = objectsIn(body["errors"]);
+  const info = objectsIn([body["result_info"]])[0];
   const pages = Number(info?.["total_pages"] ?? 1);
   const words = errors.map((it) => `${Number(it["code"])} ${remoteText(it["message"])}`).join(", ");
   return {
     status,
     isSuccess: status >= 200 && status < 300 && body["success"] === true,
     codes: errors.map((it) => Number(it["code"])),
-    words: words === "" ? `status ${status}` : words,
+    message: words === "" ? `status ${status}` : words,
     result: body["result"],
     pages: Number.isSafeInteger(pages) ? pages : 1,
     retryAt,
   };
 }
 
-const itemsIn = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
+const objectsIn = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value)
     ? value.filter((it): it is Record<string, unknown> => typeof it === "object" && it !== null)
     : [];
 
-function idIn(item: Readonly<Record<string, unknown>>): string {
+function idOf(item: Readonly<Record<string, unknown>>): string {
   const { id } = item;
   if (typeof id === "string" && /^[A-Za-z0-9_-]{1,64}$/.test(id)) return id;
   throw new AttemptFailed("dns_update", "the API of the DNS provider answers without ids", { keepsOrder: true });

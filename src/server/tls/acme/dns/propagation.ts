@@ -6,31 +6,31 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { anySignal } from "../../../../base/index.ts";
 import { AttemptFailed } from "../attempt-failed.ts";
-import type { DnsServer } from "./ask-dns.ts";
-import { holds } from "./challenge-names.ts";
+import { hasRecord } from "./challenge-names.ts";
+import type { DnsServer } from "./query-server.ts";
 
-interface Awaited {
+interface AwaitedRecord {
   readonly name: string;
   readonly value: string;
   readonly servers: readonly DnsServer[];
 }
 
-const EVERY_MS = 2_000;
-const LIMIT_MS = 120_000;
+const CHECK_INTERVAL_MS = 2_000;
+const TIMEOUT_MS = 120_000;
 
 /**
  * Waits until all servers of the zone have the records. If none can be reached from here, the records count as published, since
  * the update was confirmed.
  */
 export async function awaitRecords(
-  records: readonly Awaited[],
+  records: readonly AwaitedRecord[],
   signal: AbortSignal,
-  { everyMs = EVERY_MS, limitMs = LIMIT_MS }: { readonly everyMs?: number; readonly limitMs?: number } = {},
+  { everyMs = CHECK_INTERVAL_MS, limitMs = TIMEOUT_MS }: { readonly everyMs?: number; readonly limitMs?: number } = {},
 ): Promise<void> {
   const limit = AbortSignal.timeout(limitMs);
   for (const record of records) {
     for (;;) {
-      const seen = await Promise.all(record.servers.map((server) => holds(server, record, signal)));
+      const seen = await Promise.all(record.servers.map((server) => hasRecord(server, record, signal)));
       if (!seen.includes(false)) break;
       await sleep(everyMs, undefined, { signal: anySignal([signal, limit]) }).catch(() => signal.throwIfAborted());
       if (!limit.aborted) continue;

@@ -3,10 +3,19 @@ import { randomBytes, randomInt } from "node:crypto";
 import { AttemptFailed, unreachable } from "../attempt-failed.ts";
 import type { TxtRecord } from "../certificate-record.ts";
 import type { DnsProvider } from "../ports.ts";
-import { askServer, type DnsServer } from "./ask-dns.ts";
-import { CODE, codeText, followed, questionOf, resolvers, serverAt, serversOf, zoneIn } from "./challenge-names.ts";
+import {
+  CODE,
+  codeText,
+  encodeQuery,
+  followCnames,
+  nameServersOf,
+  recursiveServers,
+  resolveServer,
+  zoneFromAnswer,
+} from "./challenge-names.ts";
 import { encodeUpdate, TYPE } from "./dns-message.ts";
 import { awaitRecords } from "./propagation.ts";
+import { type DnsServer, queryServer } from "./query-server.ts";
 import { ALGORITHMS, sign, TSIG_ERROR, type TsigKey, verify } from "./tsig.ts";
 
 interface Rfc2136Options {
@@ -30,17 +39,17 @@ const TTL_SECONDS = 60;
 export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136Options): DnsProvider {
   const what = `the DNS server ${text}`;
 
-  async function ask(server: DnsServer, bytes: Buffer, signal: AbortSignal) {
-    return await askServer(server, bytes, signal).catch((error: unknown) => {
+  async function query(server: DnsServer, bytes: Buffer, signal: AbortSignal) {
+    return await queryServer(server, bytes, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       throw unreachable("dns_update", what, error);
     });
   }
 
   /** Follows CNAMEs to the name where a record has to be written. */
-  async function placeOf(name: string, server: DnsServer, signal: AbortSignal) {
-    const target = await followed(name, await resolvers(nameServers), server, signal);
-    const zone = zoneIn(await ask(server, questionOf(target, TYPE.SOA, false), signal));
+  async function findZone(name: string, server: DnsServer, signal: AbortSignal) {
+    const target = await followCnames(name, await recursiveServers(nameServers), server, signal);
+    const zone = zoneFromAnswer(await query(server, encodeQuery(target, TYPE.SOA, false), signal));
     if (zone !== undefined && (target === zone || target.endsWith(`.${zone}`))) return { target, zone };
     throw new AttemptFailed("dns_update", `${what} serves no zone for ${target}`, { keepsOrder: true });
   }
@@ -52,7 +61,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     signal: AbortSignal,
   ): Promise<void> {
     const { wire, mac } = sign(encodeUpdate(randomInt(0x10000), zone, record), key, now());
-    const answer = await ask(server, wire, signal);
+    const answer = await query(server, wire, signal);
     const verdict = verify(answer, mac, key);
     const refused = (words: string, reason: "dns_auth" | "dns_update" = "dns_auth"): AttemptFailed =>
       new AttemptFailed(reason, `${what} did not accept the update of ${record.name}: ${words}`, { keepsOrder: true });
@@ -73,10 +82,10 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
   }
 
   async function write({ name, value }: TxtRecord, ttl: number | undefined, signal: AbortSignal) {
-    const server = await serverAt(text).catch((error: unknown) => {
+    const server = await resolveServer(text).catch((error: unknown) => {
       throw unreachable("dns_update", what, error);
     });
-    const { target, zone } = await placeOf(name, server, signal);
+    const { target, zone } = await findZone(name, server, signal);
     await update(server, zone, { name: target, value, ttl }, signal);
     return { name: target, value, zone, server };
   }
@@ -89,7 +98,7 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
       for (const { zone, server } of written) {
         if (servers.has(zone)) continue;
         // The server that accepted the update may not be one that resolvers ask.
-        const found = await serversOf(zone, await resolvers(nameServers), signal).catch(() => []);
+        const found = await nameServersOf(zone, await recursiveServers(nameServers), signal).catch(() => []);
         signal.throwIfAborted();
         servers.set(zone, [server, ...found]);
       }

@@ -12,9 +12,9 @@ export interface TsigKey {
 }
 
 /** Accepted difference between clocks, in seconds. */
-const FUDGE = 300;
+const FUDGE_SECONDS = 300;
 
-interface Signed {
+interface SignedMessage {
   readonly wire: Buffer;
   readonly mac: Buffer;
 }
@@ -46,11 +46,16 @@ function digest({ name, algorithm, secret }: TsigKey, parts: readonly Buffer[], 
 }
 
 /** Signs a message. `now`: milliseconds since 1970. */
-export function sign(message: Buffer, key: TsigKey, now: number): Signed {
-  const variables: Variables = { time: u48(Math.floor(now / 1_000)), fudge: FUDGE, error: 0, other: Buffer.alloc(0) };
+export function sign(message: Buffer, key: TsigKey, now: number): SignedMessage {
+  const variables: Variables = {
+    time: u48(Math.floor(now / 1_000)),
+    fudge: FUDGE_SECONDS,
+    error: 0,
+    other: Buffer.alloc(0),
+  };
   const mac = digest(key, [message], variables);
   const data = Buffer.concat([
-    ...[encodeName(key.algorithm), variables.time, u16(FUDGE), u16(mac.length), mac],
+    ...[encodeName(key.algorithm), variables.time, u16(FUDGE_SECONDS), u16(mac.length), mac],
     ...[message.subarray(0, 2), u16(0), u16(0)],
   ]);
   const record = Buffer.concat([
@@ -69,7 +74,7 @@ type Verdict =
 /** Error codes of TSIG. */
 export const TSIG_ERROR = { BADSIG: 16, BADKEY: 17, BADTIME: 18 } as const;
 
-/** Verifies the answer to a request that was signed with `mac`. Throws `Malformed`. */
+/** Verifies the answer to a request that was signed with `mac`. Throws `MalformedDnsMessage`. */
 export function verify(answer: DnsMessage, mac: Buffer, key: TsigKey): Verdict {
   const record = answer.additional.at(-1);
   if (record?.type !== TYPE.TSIG) return { kind: "unproven", error: 0, serverTime: undefined };

@@ -2,12 +2,12 @@
 
 import type { TestContext } from "node:test";
 import { type Access, PERMIT_ALL } from "../../../../../src/server/admin/access/types.ts";
+import { openAdminPlane } from "../../../../../src/server/admin/admin-plane.ts";
 import {
   type AdminListener,
   type AdminListenerOptions,
   openAdminListener,
 } from "../../../../../src/server/admin/listeners/admin-listener.ts";
-import { openPlane } from "../../../../../src/server/admin/plane.ts";
 import type { AuditEntry } from "../../../../../src/server/admin/ports.ts";
 import { handlerPorts } from "../../support/handler-ports.ts";
 
@@ -37,7 +37,7 @@ export async function openNetwork(
       recent: () => [],
     },
   });
-  const plane = openPlane(ports, access);
+  const plane = openAdminPlane(ports, access);
   const door = await openAdminListener({ address: "127.0.0.1:0", plane, tokens: undefined, ...over });
   t.after(() => door.close(0));
   return { door, port: door.port, failures, recorded: () => JSON.stringify([failures, entries]) };

@@ -13,7 +13,7 @@ import {
   createOwnCards,
   createResponses,
   type DecisionRecord,
-  type Governing,
+  type GovernancePorts,
   listen,
 } from "../../../../../src/server/dataplane/index.ts";
 import { createAdmission, DEFAULT_ADMISSION } from "../../../../../src/server/memory/index.ts";
@@ -64,7 +64,7 @@ const { guard, of } = lateGuard({ detectors, rules });
 let guarded: typeof guard | undefined = guard;
 let isTrailFull = false;
 const records: DecisionRecord[] = [];
-const governing = {
+const governancePorts = {
   suspensions: { any: false, of: () => undefined },
   onWithdrawal: () => () => undefined,
   isRemoved: () => false,
@@ -75,7 +75,7 @@ const governing = {
     },
     recordFailedAuthentication: () => undefined,
   },
-} as unknown as Governing;
+} as unknown as GovernancePorts;
 const origins = openOrigins();
 const presenter = quietPresenter();
 const admission = createAdmission(DEFAULT_ADMISSION);
@@ -96,7 +96,7 @@ const door = await listen("127.0.0.1:0", {
   }),
   admission,
   metrics: createMetrics(createInstruments(), { warn: () => undefined }),
-  governing,
+  governancePorts,
   log: nullLog,
 });
 atEnd(file, () => origins.close());

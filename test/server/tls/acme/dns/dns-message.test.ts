@@ -6,7 +6,7 @@ import {
   encodeName,
   encodeQuestion,
   encodeUpdate,
-  Malformed,
+  MalformedDnsMessage,
   readMessage,
   readName,
   TYPE,
@@ -69,11 +69,11 @@ test("names survive a round trip in lower case, and an invalid name is refused",
     }),
   );
   for (const name of ["a..b", `${"x".repeat(64)}.com`, Array(60).fill("abcd").join(".")]) {
-    assert.throws(() => encodeName(name), Malformed, name);
+    assert.throws(() => encodeName(name), MalformedDnsMessage, name);
   }
   // A pointer to itself, to what follows, and to nowhere.
   for (const bytes of [[0xc0, 0], [0xc0, 2, 0], [1], [0x40, 0]])
-    assert.throws(() => readName(Buffer.from(bytes), 0), Malformed);
+    assert.throws(() => readName(Buffer.from(bytes), 0), MalformedDnsMessage);
 });
 
 test("any bytes are read or refused without another error", () => {
@@ -85,7 +85,7 @@ test("any bytes are read or refused without another error", () => {
       for (const record of [...message.answers, ...message.authorities, ...message.additional]) textOf(record);
       verify(message, Buffer.alloc(32), key());
     } catch (error) {
-      assert.ok(error instanceof Malformed, `seed ${seed}: ${bytes.toString("hex")}: ${error}`);
+      assert.ok(error instanceof MalformedDnsMessage, `seed ${seed}: ${bytes.toString("hex")}: ${error}`);
     }
   };
   fc.assert(

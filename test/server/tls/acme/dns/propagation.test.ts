@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { test } from "node:test";
-import type { DnsServer } from "../../../../../src/server/tls/acme/dns/ask-dns.ts";
 import { awaitRecords } from "../../../../../src/server/tls/acme/dns/propagation.ts";
+import type { DnsServer } from "../../../../../src/server/tls/acme/dns/query-server.ts";
 import { freePort } from "../../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../../e2e/support/wait.ts";
 

@@ -1,11 +1,11 @@
 /** The validator's target: the challenge path over plain HTTP, answered by the nodes in turn. */
 import { createServer, type Server } from "node:http";
-import type { MaybeLater } from "../../../../../src/server/tls/index.ts";
+import type { MaybePromise } from "../../../../../src/server/tls/index.ts";
 
 interface ChallengeServer {
   readonly port: number;
   /** Nodes that answer in turn. */
-  answerers: readonly ((host: string, token: string) => MaybeLater<string | undefined>)[];
+  answerers: readonly ((host: string, token: string) => MaybePromise<string | undefined>)[];
   readonly asked: () => number;
   close(): Promise<void>;
 }
