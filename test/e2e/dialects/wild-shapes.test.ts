@@ -190,6 +190,23 @@ test("parts that only name the source of a text are left out", async () => {
   assert.match(streamed.text, /"thinking":"hm".*"text":"fi".*"text":"ne".*message_stop/s);
 });
 
+test("thinking and text in parts of another form are thinking and text", async () => {
+  const thought = (text: string) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] });
+  const parts = [thought("h"), thought("m"), { type: "text", text: "fi" }, { type: "output_text", text: "ne" }];
+  const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
+  const content = await contentOf(json(completion({ content: parts })), thinking);
+  assert.deepEqual(
+    content.map((block) => block.thinking ?? block.text),
+    ["hm", "fine"],
+  );
+  oc.script = stream(
+    ...parts.map((part) => data(chunkOf(0, { content: [part] }))),
+    data(chunkOf(0, { content: [{ type: "reasoning", summary: [] }] }, "stop")),
+  );
+  const streamed = await asMessages({ ...thinking, stream: true });
+  assert.match(streamed.text, /"thinking":"h".*"thinking":"m".*"text":"fi".*"text":"ne".*message_stop/s);
+});
+
 test("a tool whose schema has alternatives at the top level is sent without them", async () => {
   am.script = json({
     ...{ id: "m", type: "message", role: "assistant", model: "am-1", stop_reason: "tool_use" },

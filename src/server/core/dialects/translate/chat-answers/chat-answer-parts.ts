@@ -48,7 +48,7 @@ export function textOf(message: Values): string {
   const { content } = message;
   if (typeof content === "string") return content;
   if (content === undefined || content === null) return "";
-  return partsOf(content).reduce((text, part) => text + (part["type"] === "thinking" ? "" : textOfPart(part)), "");
+  return partsOf(content).reduce((text, part) => text + (THOUGHTS.has(part["type"]) ? "" : textOfPart(part)), "");
 }
 
 export function refusalOf({ refusal }: Values): string {
@@ -111,21 +111,29 @@ function partsOf(content: unknown): readonly Values[] {
   });
 }
 
+const TEXTS: ReadonlySet<unknown> = new Set(["text", "output_text", "summary_text"]);
 /** Types of parts that only name the source of the text before them. Sources have no form in the other dialects. */
 const SOURCES: ReadonlySet<unknown> = new Set(["reference", "tool_reference"]);
 
 function textOfPart(part: Values): string {
   if (SOURCES.has(part["type"])) return "";
-  const text = part["type"] === "text" ? stringOf(part["text"]) : undefined;
+  const text = TEXTS.has(part["type"]) ? stringOf(part["text"]) : undefined;
   if (text === undefined) throw new AnswerProblem("a part of the content is of an unknown type");
   return text;
 }
 
-/** Returns the thinking of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}`. */
+/** Types of parts that are thinking. */
+const THOUGHTS: ReadonlySet<unknown> = new Set(["thinking", "reasoning"]);
+
+/**
+ * Returns the thinking of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}` or
+ * `{type: "reasoning", summary: [{type: "summary_text", text}]}`.
+ */
 function thinkingParts(content: unknown): string {
   return partsOf(content)
-    .filter((part) => part["type"] === "thinking")
-    .map(({ thinking }) => stringOf(thinking) ?? partsOf(thinking).map(textOfPart).join(""))
+    .filter((part) => THOUGHTS.has(part["type"]))
+    .map(({ thinking, summary, text }) => thinking ?? summary ?? text)
+    .map((thought) => stringOf(thought) ?? partsOf(thought).map(textOfPart).join(""))
     .join("");
 }
 
