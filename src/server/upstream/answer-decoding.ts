@@ -4,6 +4,7 @@
  */
 import type { Duplex } from "node:stream";
 import { codingOf } from "../coding/index.ts";
+import { headerValue } from "./header-value.ts";
 
 /** Maximum number of nested encodings. In practice there is one; each costs a decoder. */
 const MAX_LAYERS = 3;
@@ -32,13 +33,27 @@ export interface DecodedSink {
   onDecodingFailed(cause: DecodingError): void;
 }
 
-/** Returns the values of `content-encoding` in the order in which they were applied, without `identity`. */
+/**
+ * Values of `content-encoding` that name no encoding. Servers of streams write `none` so that no proxy compresses them, and some
+ * write a character set or a transfer coding.
+ */
+const NO_ENCODINGS: ReadonlySet<string> = new Set(["", "identity", "none", "utf-8", "utf8", "chunked"]);
+
+/** Returns the values of `content-encoding` that name an encoding, in the order in which they were applied. */
 export function contentEncodings(header: string | undefined): readonly string[] {
   if (header === undefined) return NO_LAYERS;
   return header
     .split(",")
     .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "" && name !== "identity");
+    .filter((name) => !NO_ENCODINGS.has(name));
+}
+
+/** Returns the headers of an answer that is read, without a `content-encoding` that names no encoding. */
+export function withoutFalseEncoding(headers: readonly string[]): readonly string[] {
+  const header = headerValue(headers, "content-encoding");
+  if (header === undefined || header.toLowerCase() === "identity") return headers;
+  if (contentEncodings(header).length > 0) return headers;
+  return headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== "content-encoding");
 }
 
 const NO_LAYERS: readonly string[] = [];

@@ -7,7 +7,13 @@
  */
 import { performance } from "node:perf_hooks";
 import { runMicrotask } from "../../base/index.ts";
-import { AnswerDecoding, areSupported, contentEncodings, type DecodedSink } from "./answer-decoding.ts";
+import {
+  AnswerDecoding,
+  areSupported,
+  contentEncodings,
+  type DecodedSink,
+  withoutFalseEncoding,
+} from "./answer-decoding.ts";
 import { type AttemptOutcome, hideHeaderError, NoServerError, outcomeOfFailure } from "./attempt-outcome.ts";
 import { headerValue } from "./header-value.ts";
 import { errorHeaders, HeldAnswer, mayBeText, withoutBodyHeaders } from "./held-answer.ts";
@@ -205,7 +211,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   #prepareDecoding(status: number, headers: readonly string[]): readonly string[] {
     if (!this.#options.decodes || this.#request.method === "HEAD" || status === 204 || status === 304) return headers;
     const layers = contentEncodings(headerValue(headers, "content-encoding"));
-    if (!areSupported(layers)) return headers;
+    if (!areSupported(layers)) return withoutFalseEncoding(headers);
     this.#decoding = new AnswerDecoding(layers, this);
     this.#options.judge.onDecoding();
     return withoutBodyHeaders(headers);

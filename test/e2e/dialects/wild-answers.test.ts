@@ -216,6 +216,29 @@ for (const [what, name, encode] of ENCODINGS) {
   });
 }
 
+for (const name of ["none", "UTF-8", "", "chunked", "identity"]) {
+  test(`an answer whose content encoding is "${name}" is read and metered as it is`, async () => {
+    oc.script = json(GOOD, `Content-Encoding: ${name}`);
+    assert.equal(await spent(() => ask("oc-1").then(({ text }) => assert.equal(text, JSON.stringify(GOOD)))), 15);
+    assert.match((await asMessages()).text, /"text":"fine"/);
+    const choices = [{ index: 0, delta: { content: "fine" }, finish_reason: "stop" }];
+    const events = `${data({ choices, usage: { ...GOOD.usage, total_tokens: 25 } })}data: [DONE]\n\n`;
+    oc.script = (socket) =>
+      reply(socket, { headers: ["Content-Type: text/event-stream", `Content-Encoding: ${name}`], body: events });
+    assert.equal(await spent(() => ask("oc-1", { stream: true }).then(({ text }) => assert.equal(text, events))), 25);
+  });
+}
+
+test("an error that a server answers as a stream with its own status keeps its message", async () => {
+  const body = data({ error: { message: "too many", type: "rate_limit_error" } });
+  oc.script = (socket) => reply(socket, { status: 429, headers: ["Content-Type: text/event-stream"], body });
+  for (const facts of [{}, { stream: true }]) {
+    const said = await asMessages(facts);
+    assert.deepEqual([said.status, /too many/.test(said.text)], [429, true]);
+    assert.equal((await ask("oc-1", facts)).text, body);
+  }
+});
+
 test("an encoding that is corrupt, truncated, unknown or a bomb ends with a reason and bounded memory", async () => {
   const whole = gzipSync(JSON.stringify(completion({ content: "x".repeat(5_000) })));
   const corrupt = Buffer.from(whole);

@@ -9,6 +9,7 @@
 import { listOf, objectOf, stringOf, tryParseJson, type Values } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { errorFrame, messagesErrorType } from "../write-refusal.ts";
+import { eventsOf, isEventText } from "./chat-answers/loose.ts";
 
 /** Maximum length of a message in UTF-8 bytes, including the mark of a cut. */
 const MAX_MESSAGE_BYTES = 4_096;
@@ -84,11 +85,15 @@ export function translateError(
   error: { readonly status: number; readonly body: string; readonly requestId: string },
 ): { readonly status: number; readonly body: string } {
   const { status, requestId } = error;
-  const found = errorIn(tryParseJson(error.body));
+  const found = errorIn(tryParseJson(error.body) ?? firstEvent(error.body));
   const message = found.message ?? `The provider answered with status ${status} and no message that can be shown.`;
   const type = to === "messages" ? typeOfStatus(status) : (namedType(found.error) ?? typeOfStatus(status));
   return { status, body: errorBody(to, { type, message, requestId, error: found.error }) };
 }
+
+/** Returns the parsed data of the first event, since some servers answer a streaming request with a stream whatever the status. */
+const firstEvent = (body: string): unknown =>
+  isEventText(body) ? tryParseJson(eventsOf(body).data[0] ?? "") : undefined;
 
 /**
  * Returns the data of an error event, parsed, or as text if it is not JSON: some proxies only write a sentence. A web page is
