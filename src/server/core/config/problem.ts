@@ -3,7 +3,7 @@
  *
  * Line and column count from 1, columns in UTF-16 units. A message says what was found and what is allowed; it never contains a
  * value from a reference or the value of a key that contains a credential. Keys and values are untrusted, so they are shown as
- * JSON text (control characters escaped) with a limited length.
+ * JSON text (control and invisible characters escaped) with a limited length.
  */
 
 export type Severity = "error" | "warning";
@@ -46,8 +46,20 @@ export function formatPath(path: Path): string {
 /** Quotes, escapes and shortens a text for a message. A URL with a user is not shown at all. */
 export function shown(text: string): string {
   if (/:\/\/[^/]*@/.test(text)) return "a URL with a user in it";
-  return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
+  return escapeInvisible(JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text));
 }
+
+/**
+ * Escapes characters that cannot be seen or told from a space, which copying from a web page or a chat leaves in a document. A
+ * key with one would be shown like the key it should be.
+ */
+const escapeInvisible = (text: string): string =>
+  text.replace(/[\p{Cf}\p{Zl}\p{Zp}\p{Zs}]/gu, (found) => (found === " " ? found : escaped(found)));
+
+const escaped = (character: string): string =>
+  Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+    .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
+    .join("");
 
 /** Formats names as `a`, `b` and `c`, with `word` before the last. */
 export function enumerated(names: readonly string[], word: "and" | "or"): string {

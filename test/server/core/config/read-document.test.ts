@@ -127,6 +127,26 @@ const BAD: Readonly<Record<string, readonly [string, readonly string[]]>> = {
       "f:4:1: not valid YAML: a tab cannot indent; use spaces",
     ],
   ],
+  "NUL characters behind a text, as a crash leaves them": [
+    "name: x\n\0\0\0",
+    [
+      "f:2:1: not valid YAML: a NUL character, as a crash while writing or another encoding leaves it; write the file again as UTF-8",
+    ],
+  ],
+  "UTF-16 without a mark": [
+    "\0n\0a\0m\0e",
+    [
+      "f:1:1: not valid YAML: a NUL character, as a crash while writing or another encoding leaves it; write the file again as UTF-8",
+    ],
+  ],
+  "an indentation of no-break spaces": [
+    "name: x\nrules:\n\u00a0\u00a0a: x\n  b: y\n",
+    ["f:3:6: not valid YAML: the line is indented with U+00A0, which is not a space; use spaces"],
+  ],
+  "a key with an invisible character": [
+    "\u200bname: x\n",
+    [`f:1:1: ["\\u200bname"]: unknown key "\\u200bname", did you mean \`name\`? allowed: ${KEYS}`],
+  ],
   "a duplicate key and another problem": [
     "name: x\nport: 99\nname: y\n",
     [

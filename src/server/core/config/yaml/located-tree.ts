@@ -22,6 +22,9 @@ export const MAX_VALUES = 100_000;
 const MAX_ALIASES = 100;
 /** Maximum number of tokens. The library takes about ten microseconds per token, so reading any text ends within seconds. */
 const MAX_TOKENS = 500_000;
+/** A crash leaves NUL characters in a file that was not yet on disk, and UTF-16 without a mark has one in each letter. */
+const NUL_MESSAGE =
+  "not valid YAML: a NUL character, as a crash while writing or another encoding leaves it; write the file again as UTF-8";
 /** Maximum depth of the parser's stack, which uses up to three entries per level of nesting. */
 const MAX_STACK = 3 * MAX_DEPTH + 8;
 
@@ -117,13 +120,18 @@ export function parseTree(source: Source, { aliases }: { readonly aliases?: "wri
     }
   }
   for (const token of parser.end()) tokens.push(token);
+  const nul = source.text.indexOf("\0");
+  if (nul >= 0) {
+    refuse(nul, NUL_MESSAGE);
+    return parsed();
+  }
 
   const [document, second] = new Composer({ uniqueKeys: false, prettyErrors: false }).compose(tokens);
   if (document === undefined) return parsed(undefined, true);
   if (document.directives.yaml.explicit || Object.keys(document.directives.tags).length > 1) {
     refuse(0, "YAML directives (`%`) are not supported; remove the line");
   }
-  for (const error of readable(document.errors)) refuse(error.pos[0], syntaxMessage(error));
+  for (const error of readable(document.errors)) refuse(error.pos[0], syntaxMessage(error, source.text));
   if (second !== undefined) refuse(second.range[0], "a second YAML document begins here; a file must contain only one");
   if (document.errors.length > 0) return parsed();
   if (document.contents === null) return parsed(undefined, true);

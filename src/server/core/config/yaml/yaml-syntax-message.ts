@@ -64,7 +64,16 @@ const PLAIN: readonly (readonly [RegExp, string])[] = [
   [/^Comments must be separated/, "a space is missing before `#`"],
 ];
 
-export function syntaxMessage(error: YAMLParseError): string {
+/** Matches a line that is indented with a space that YAML takes for text, such as the no-break space of a web page. */
+const FOREIGN_INDENTATION = /^[ \t]*(?! )([\p{Cf}\p{Zs}])/u;
+
+/** Returns our sentence for the error. `text`: the whole text, in which the error has its position. */
+export function syntaxMessage(error: YAMLParseError, text: string): string {
+  const foreign = FOREIGN_INDENTATION.exec(text.slice(text.lastIndexOf("\n", error.pos[0] - 1) + 1))?.[1];
+  if (foreign !== undefined) {
+    const code = foreign.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0");
+    return `not valid YAML: the line is indented with U+${code}, which is not a space; use spaces`;
+  }
   const plain = PLAIN.find(([pattern]) => pattern.test(error.message));
   return `not valid YAML: ${plain?.[1] ?? SENTENCES[error.code]}`;
 }
