@@ -93,6 +93,7 @@ function runInFork(
       fail(new Error(`the process that tried it has ended: ${name ?? `status ${status}`}`)),
     );
     const command: TrialCommand = { request, cwd };
-    child.send(command, (error) => error !== null && fail(error));
+    // Without a free descriptor, the process has no channel, and the error follows.
+    if (child.connected) child.send(command, (error) => error !== null && fail(error));
   });
 }

@@ -1,7 +1,7 @@
-/** Data plane processes without free descriptors: none ends, and all serve again once there are some. */
+/** Processes without free descriptors: none ends, and all serve again once there are some. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { startWithFiles } from "../support/config.ts";
@@ -53,5 +53,39 @@ test("connections without a free descriptor wait, and the process serves again w
   );
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
   assert.deepEqual(await allServe(gateway, 2), workers);
+  await idle(gateway);
+});
+
+test("a worker that cannot be replaced without a free descriptor is replaced once there is one", {
+  skip: hasPrlimit ? false : "prlimit is not installed",
+}, async (t) => {
+  const upstream = await scriptedUpstream(t);
+  upstream.script = (socket) => reply(socket);
+  const gateway = await startWithFiles(t, {
+    providers: [{ name: "only", dialect: "compat", base_url: `${upstream.url}/v1` }],
+    default_provider: "only",
+  });
+  const [killed, other] = await allServe(gateway, 2);
+  assert.ok(killed !== undefined && other !== undefined);
+  const { pid: node } = gateway;
+  const limit = (soft: string): void => {
+    assert.equal(spawnSync("prlimit", [`--nofile=${soft}:`, `--pid=${node}`]).status, 0);
+  };
+  const [, soft = ""] = /^Max open files +(\d+)/m.exec(readFileSync(`/proc/${node}/limits`, "utf8")) ?? [];
+  // The process needs several descriptors for the pipes of another.
+  limit(`${readdirSync(`/proc/${node}/fd`).length}`);
+  process.kill(killed.pid, "SIGKILL");
+  const isRetried = ({ message, ...fields }: { readonly message: string }): boolean =>
+    message === "a worker could not be replaced; this will be retried" &&
+    JSON.stringify(fields).includes("could not be started: spawn");
+  await eventually("word of it", () => gateway.log().some(isRetried));
+  assert.match(gateway.stderr(), /EMFILE; raise `ulimit -n`/);
+  limit(soft);
+  const workers = await allServe(gateway, 2);
+  assert.deepEqual(
+    workers.filter(({ pid }) => pid === other.pid),
+    [other],
+  );
+  assert.equal((await exchange(t, gateway.port, post(CHAT, '{"model":"sound"}'))).status, 200);
   await idle(gateway);
 });

@@ -30,16 +30,14 @@ export async function startWorker({ program, number, version, env, log }: StartW
     // descriptors.
     stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"],
   });
+  // A send to a process that has just died causes an error too, which is ignored.
+  const failed = new Promise<NodeJS.ErrnoException>((resolve) => child.on("error", resolve));
+  // Without a pid, the process could not be started. It may have no pipes then, and no `exit` event follows.
+  if (child.pid === undefined) throw notStarted(number, await failed);
   for (const output of [child.stdout, child.stderr]) {
     if (output !== null) logOutput(output, log, { worker: number, pid: child.pid });
   }
-  // A send to a process that has just died causes an error, which is ignored.
-  child.on("error", () => undefined);
-  const exited = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-    // Without a pid, the process could not be started, and no `exit` event follows.
-    child.once("error", () => child.pid === undefined && resolve());
-  });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   let lastBeat: Heartbeat | undefined;
   let killReason: string | undefined;
   let limits = STARTING;
@@ -55,7 +53,7 @@ export async function startWorker({ program, number, version, env, log }: StartW
     lastBeat = beat as Heartbeat;
   });
   const { pid } = child;
-  const processorTimeMs = (): number | undefined => (pid === undefined ? undefined : processorTime(pid));
+  const processorTimeMs = (): number | undefined => processorTime(pid);
   const progress = watchProgress({ everyMs: CHECK_MS, limits: () => limits, processorTimeMs }, kill);
   const ended = Promise.all([exited, channel.closed]).then(() => {
     progress.end();
@@ -63,7 +61,7 @@ export async function startWorker({ program, number, version, env, log }: StartW
   });
   const worker: Worker = {
     number,
-    pid: child.pid ?? -1,
+    pid,
     channel,
     lastHeartbeat: () => lastBeat,
     ...createHandover(child, channel),
@@ -121,6 +119,15 @@ function createHandover(child: ChildProcess, channel: Channel): Pick<Worker, "ha
     },
   };
 }
+
+/** Limits that stop a process from being started, and how to raise them. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EAGAIN: "; raise the limit of processes (`ulimit -u`, `TasksMax` of a systemd unit, or that of the container)",
+  EMFILE: "; raise `ulimit -n`",
+};
+
+const notStarted = (number: number, error: NodeJS.ErrnoException): Error =>
+  new Error(`worker ${number} could not be started: ${error.message}${REMEDIES[error.code ?? ""] ?? ""}`);
 
 const exitText = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): string =>
   signalCode ?? `status ${exitCode}`;

@@ -56,7 +56,8 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
   // Without a pid, the process could not be started, and no `exit` event follows.
   child.on("error", (error) => child.pid === undefined && over(error));
   child.on("message", (message) => events.emit("message", message));
-  child.send(spec, () => undefined);
+  // Without a free descriptor, the process has no channel either.
+  if (child.connected) child.send(spec, () => undefined);
   return {
     pid: child.pid,
     on: (event, listener) => void events.on(event, listener),
