@@ -207,6 +207,28 @@ test("thinking and text in parts of another form are thinking and text", async (
   assert.match(streamed.text, /"thinking":"h".*"thinking":"m".*"text":"fi".*"text":"ne".*message_stop/s);
 });
 
+test("thinking that a server repeats whole with its signature is thought once", async () => {
+  const signed = (text: string, index: number) => ({
+    reasoning_details: [{ type: "reasoning.text", text, signature: `s${index}`, index }],
+  });
+  const deltas = [
+    { reasoning_content: "he" },
+    { reasoning_content: "llo" },
+    signed("hello", 0),
+    { reasoning_content: "again" },
+    signed("again", 1),
+    { content: "fine" },
+  ];
+  const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
+  oc.script = stream(...deltas.map((delta) => data(chunkOf(0, delta))), data(chunkOf(0, {}, "stop")));
+  const { text } = await asMessages({ ...thinking, stream: true });
+  const said = [...text.matchAll(/"(?:thinking|signature|text)":"([^"]+)"/g)].map(([, piece]) => piece);
+  assert.deepEqual(
+    said.filter((piece) => piece !== ""),
+    ["he", "llo", "s0", "again", "s1", "fine"],
+  );
+});
+
 test("a tool whose schema has alternatives at the top level is sent without them", async () => {
   am.script = json({
     ...{ id: "m", type: "message", role: "assistant", model: "am-1", stop_reason: "tool_use" },

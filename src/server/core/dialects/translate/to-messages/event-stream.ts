@@ -6,10 +6,12 @@
 import type { Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { ArrivingCalls } from "../chat-answers/arriving-calls.ts";
+import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
-import { callsOf, reasoningOf, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
+import { callsOf, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
 import { type ChunkSink, readChunks } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
+import { usualFinish } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms, type StreamTranslation } from "../types.ts";
@@ -27,6 +29,7 @@ class EventStream implements ChunkSink {
   readonly #stamp: AnswerStamp;
   readonly #blocks: OpenBlocks;
   readonly #calls = new ArrivingCalls();
+  readonly #reasoning = new ArrivingReasoning();
   /** Frames to send before the frames of the blocks. */
   #frames = "";
   #hasStarted = false;
@@ -46,7 +49,7 @@ class EventStream implements ChunkSink {
   }
 
   writeDelta(delta: Values, _choice: Values, written: WriteArguments): void {
-    if (this.#terms.showsThinking) for (const piece of reasoningOf(delta)) this.#blocks.writeThinking(piece);
+    if (this.#terms.showsThinking) for (const piece of this.#reasoning.read(delta)) this.#blocks.writeThinking(piece);
     const content = textOf(delta);
     if (content !== "") this.#blocks.writeText("text", content);
     const refusal = refusalOf(delta);
@@ -59,7 +62,7 @@ class EventStream implements ChunkSink {
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
-    this.#blocks.close(finishReason === "length");
+    this.#blocks.close(usualFinish(finishReason) === "length");
     const { arguments: came } = this.#blocks;
     const ending = endingOf({ finishReason, arguments: came, refusal: this.#refusal });
     this.#frames += this.#blocks.take() + messageDelta(ending, messagesUsageOf(usage)) + MESSAGE_STOP;

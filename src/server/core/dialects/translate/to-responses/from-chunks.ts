@@ -4,13 +4,13 @@ import { listOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
+import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
 import {
   type CallPart,
   callsOf,
   checkFinish,
   readCompletion,
-  reasoningOf,
   refusalOf,
   textOf,
 } from "../chat-answers/chat-answer-parts.ts";
@@ -46,6 +46,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #writer: ResponseWriter;
   readonly #wantsLogprobs: boolean;
   readonly #arriving = new ArrivingCalls();
+  readonly #reasoning = new ArrivingReasoning();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
   /** JSON texts of the log probabilities for text that is not written yet. */
@@ -74,7 +75,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     choice: Values,
     { callOf, written }: { readonly callOf: (part: CallPart) => Call; readonly written: WriteArguments },
   ): void {
-    const reasoning = reasoningOf(message);
+    const reasoning = this.#reasoning.read(message);
     const details = listOf(message["reasoning_details"]);
     if (reasoning.length > 0 || details.length > 0) {
       this.#addReasoning(
