@@ -13,7 +13,7 @@ import { extract } from "tar-stream";
 import { copyKoffi, FETCHED, koffiFolders } from "./build/koffi.mjs";
 
 /** Maximum size of an unpacked package, in bytes. The largest has 2.4 MB. */
-const MOST_BYTES = 32 << 20;
+const MAX_BYTES = 32 << 20;
 const FETCH_LIMIT_MS = 120_000;
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -44,7 +44,7 @@ function checkDigest(name, bytes, integrity) {
 async function filesIn(bytes) {
   const files = [];
   const archive = extract();
-  archive.end(gunzipSync(bytes, { maxOutputLength: MOST_BYTES }));
+  archive.end(gunzipSync(bytes, { maxOutputLength: MAX_BYTES }));
   for await (const entry of archive) {
     const chunks = [];
     for await (const chunk of entry) chunks.push(chunk);

@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 50;
 /** Maximum time between creating the file and writing the process id, in milliseconds. */
 const WRITING_MS = 5_000;
 /** Maximum time that a process holds the lock, in milliseconds. Beyond it the process id may belong to another process. */
-const MOST_HELD_MS = 900_000;
+const MAX_HELD_MS = 900_000;
 
 /**
  * Waits for the lock, and returns a function that releases it. If it has to wait, calls `waits` once with the process
@@ -42,7 +42,7 @@ function holderOf(path) {
     const age = Date.now() - statSync(path).mtimeMs;
     const pid = Number(readFileSync(path, "utf8"));
     if (pid === 0) return age < WRITING_MS ? "unknown" : undefined;
-    return age < MOST_HELD_MS && isAlive(pid) ? pid : undefined;
+    return age < MAX_HELD_MS && isAlive(pid) ? pid : undefined;
   } catch (error) {
     if (error.code === "ENOENT") return undefined;
     throw error;

@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
 
 /** Maximum size of an unpacked tarball, in bytes. */
-const MOST_BYTES = 256 << 20;
+const MAX_BYTES = 256 << 20;
 
 /** Returns one line per entry that differs. */
 export async function differences(one: string, other: string): Promise<readonly string[]> {
@@ -27,7 +27,7 @@ export async function differences(one: string, other: string): Promise<readonly 
 async function entriesOf(path: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   const archive = extract();
-  archive.end(gunzipSync(readFileSync(path), { maxOutputLength: MOST_BYTES }));
+  archive.end(gunzipSync(readFileSync(path), { maxOutputLength: MAX_BYTES }));
   for await (const entry of archive) {
     const hash = createHash("sha256");
     for await (const chunk of entry) hash.update(chunk as Uint8Array);

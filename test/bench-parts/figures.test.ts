@@ -94,7 +94,7 @@ describe("verdicts", () => {
   });
 
   it("detects growth after settling and ignores growth before", () => {
-    const bounds = { name: "memory", unit: "MiB", mostRise: 2 };
+    const bounds = { name: "memory", unit: "MiB", maxRise: 2 };
     const points = (y: (x: number) => number) => Array.from({ length: 90 }, (_, x) => ({ x, y: y(x) }));
     assert.equal(
       checkGrowth(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ClusterPoint, fitModel, mostNodes, predict, valueAt } from "../bench/scaling/model.ts";
+import { type ClusterPoint, fitModel, maxNodes, predict, valueAt } from "../bench/scaling/model.ts";
 import { chartOf } from "../bench/state/chart.ts";
 import { type Curve, judgeCurve, shortNumber } from "../bench/state/points.ts";
 
@@ -60,6 +60,6 @@ test("the cluster model fits points on a line, and says for how many nodes a lea
   assert.equal(ten.writesASecond, 40);
   assert.ok(Math.abs(ten.leaderShare - (40 * 650 + 1_900) / 1e6) < 1e-9);
   assert.equal(ten.bytesASecond, 40 * 9 * 1_200);
-  const most = mostNodes(model, load, 0.5);
+  const most = maxNodes(model, load, 0.5);
   assert.ok(predict(model, load, most).leaderShare <= 0.5 && predict(model, load, most + 1).leaderShare > 0.5);
 });

@@ -19,7 +19,7 @@ export async function measureMemory(server: Piece, scale: number, ask: Ask): Pro
   // The first 100,000 requests fill caches, pools and the young generation; growth counts afterwards. A quick run ends
   // before that, so its growth is shown and not judged.
   const growth = (samples.at(-1) ?? Number.NaN) - (samples[2] ?? Number.NaN);
-  const mostGrowth = scale === 1 ? MAX_RSS_GROWTH_MIB : undefined;
+  const maxGrowthMib = scale === 1 ? MAX_RSS_GROWTH_MIB : undefined;
   const most = Math.max(...samples);
   const course = samples.map((mib) => mib.toFixed(0)).join(" ");
   return [
@@ -33,8 +33,8 @@ export async function measureMemory(server: Piece, scale: number, ask: Ask): Pro
     {
       name: `rss: growth after the first ${2 * every}`,
       value: `${growth.toFixed(1)} MiB`,
-      target: mostGrowth === undefined ? "" : `${mostGrowth} MiB`,
-      verdict: judge(growth, mostGrowth),
+      target: maxGrowthMib === undefined ? "" : `${maxGrowthMib} MiB`,
+      verdict: judge(growth, maxGrowthMib),
       detail: "",
     },
   ];

@@ -43,9 +43,9 @@ interface SelfTime {
 
 const LISTED = 25;
 /** Minimum listed share of the busy time. */
-const LEAST_SHARE = 0.005;
+const MIN_SHARE = 0.005;
 /** Minimum listed share of the busiest thread's time. */
-const LEAST_THREAD_SHARE = 0.1;
+const MIN_THREAD_SHARE = 0.1;
 /** Sampling every 200 us: about 20 samples in each millisecond of a hundred requests, at a few percent of overhead. */
 const INTERVAL_US = 200;
 
@@ -78,11 +78,11 @@ export async function profileScenario(
     profiles.push({ thread: threadOf(name), times: sumSelfTimes(profile, fromUs) });
   }
   profiles.sort((a, b) => a.thread - b.thread);
-  const mostUs = Math.max(...profiles.map(({ times }) => total(times)));
+  const maxUs = Math.max(...profiles.map(({ times }) => total(times)));
   if (profiles.length === 0) return `${scenario.name}: the gateway left no profile; it did not end by itself`;
   const title = `profile of ${scenario.name}: own time, share of a thread's busy time and us a request`;
   const tables = profiles
-    .filter(({ times }) => total(times) >= LEAST_THREAD_SHARE * mostUs)
+    .filter(({ times }) => total(times) >= MIN_THREAD_SHARE * maxUs)
     .flatMap((profile) => tablesOf(profile, requests));
   return [title, align([["thread", "us/req, by the kernel's account"], ...byThread]), ...tables].join("\n");
 }
@@ -106,7 +106,7 @@ function tablesOf({ thread, times }: ThreadProfile, requests: number): readonly 
   const areas = new Map<string, number>();
   for (const { area, selfUs } of times) areas.set(area, (areas.get(area) ?? 0) + selfUs);
   const byArea = [...areas]
-    .filter(([, us]) => us >= LEAST_SHARE * busyUs)
+    .filter(([, us]) => us >= MIN_SHARE * busyUs)
     .sort(([, a], [, b]) => b - a)
     .map(([area, us]) => row(us, area));
   const byFunction = times.slice(0, LISTED).map(({ where, selfUs }) => row(selfUs, where));

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { compileNode } from "./raft/compile.ts";
 import { align } from "./report.ts";
 import { measureCluster, measureServing } from "./scaling/measure.ts";
-import { type ClusterPoint, fitModel, mostNodes, predict, valueAt } from "./scaling/model.ts";
+import { type ClusterPoint, fitModel, maxNodes, predict, valueAt } from "./scaling/model.ts";
 import { openStage } from "./stage.ts";
 
 const FITTED = [1, 3, 5, 9];
@@ -73,7 +73,7 @@ async function run(): Promise<void> {
     `\n${align([["nodes", "requests/s", "writes/s", "leader", "each follower", "sent by the leader, /s"], ...rows])}`,
   );
   say(
-    `\nthe leader uses half a core with ${mostNodes(model, serving, LEADER_SHARE)} nodes, a whole one with ${mostNodes(model, serving, 1)}`,
+    `\nthe leader uses half a core with ${maxNodes(model, serving, LEADER_SHARE)} nodes, a whole one with ${maxNodes(model, serving, 1)}`,
   );
   await stage.end();
 }

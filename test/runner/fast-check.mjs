@@ -7,12 +7,12 @@ import fc from "fast-check";
 const isShort = process.env.GATEWAY_TEST_LENGTH === "short";
 
 /** Least number of random cases of a shortened property, besides its examples. */
-const LEAST_RUNS = 30;
+const MIN_RUNS = 30;
 
 /** A property without a number of runs is short already. */
 function shortened(parameters) {
   if (parameters?.numRuns === undefined) return parameters;
-  const least = LEAST_RUNS + (parameters.examples?.length ?? 0);
+  const least = MIN_RUNS + (parameters.examples?.length ?? 0);
   return { ...parameters, numRuns: Math.min(parameters.numRuns, Math.max(least, Math.ceil(parameters.numRuns / 10))) };
 }
 

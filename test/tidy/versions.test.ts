@@ -54,7 +54,7 @@ for (const { level } of FEATURE_LEVELS) {
 
 /** Enough entries for one of the seeds to cover every command. */
 const ENTRIES = 450;
-const MOST_SEEDS = 100;
+const MAX_SEEDS = 100;
 
 type Log = ReturnType<typeof drawLog>;
 
@@ -62,7 +62,7 @@ type Log = ReturnType<typeof drawLog>;
 function wholeLog(level: number): Log {
   for (let seed = level; ; seed += 1) {
     const log = drawLog({ level, seed, entries: ENTRIES });
-    if (seed >= MOST_SEEDS || missingIn(log, level).length === 0) return log;
+    if (seed >= MAX_SEEDS || missingIn(log, level).length === 0) return log;
   }
 }
 

@@ -39,9 +39,9 @@ export class BodyBuffer {
   #smallEnd = 0;
 
   /** Starts an empty body. `maxBytes`: maximum size. `isReceived`: the chunks come from a socket. */
-  constructor(holding: RequestMemory, mostBytes: number, isReceived = false) {
+  constructor(holding: RequestMemory, maxBytes: number, isReceived = false) {
     this.#holding = holding;
-    this.#maxBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     if (isReceived) this.#chunks = [];
   }
 

@@ -36,11 +36,11 @@ export class Region {
   #isLeft = false;
 
   /**
-   * Creates a region that can grow up to `mostBytes`, for which only addresses are reserved. Throws `overloaded` if the system
+   * Creates a region that can grow up to `maxBytes`, for which only addresses are reserved. Throws `overloaded` if the system
    * has none left.
    */
-  constructor(mostBytes: number) {
-    this.#memory = orOverloaded(() => new ArrayBuffer(0, { maxByteLength: mostBytes }));
+  constructor(maxBytes: number) {
+    this.#memory = orOverloaded(() => new ArrayBuffer(0, { maxByteLength: maxBytes }));
     collected.register(this.#memory, this.#taken);
   }
 

@@ -40,8 +40,8 @@ export class RequestMemory implements Account {
    * Returns a memory region that lives until this is closed. The caller counts the bytes that it puts into it. Throws
    * `overloaded`.
    */
-  region(mostBytes: number): Region {
-    const region = new Region(mostBytes);
+  region(maxBytes: number): Region {
+    const region = new Region(maxBytes);
     if (this.#isClosed) region.release();
     this.#regions = [...this.#regions, region];
     return region;

@@ -17,7 +17,7 @@ import {
 import type { GuardrailSnapshot } from "./compiled-guard.ts";
 
 /** Maximum decryptions for one message, about a tenth of a second. */
-const MOST_DECRYPTIONS = 2_000;
+const MAX_DECRYPTIONS = 2_000;
 
 /**
  * Reports types whose values cannot be encrypted, or cannot be recognized later. A type whose values carry no proof of their
@@ -78,7 +78,7 @@ export function compileRestorer(
     const restoring = { fpe, formatOf, issued };
     return {
       restore(texts) {
-        const budget = { left: MOST_DECRYPTIONS };
+        const budget = { left: MAX_DECRYPTIONS };
         const counts: Record<string, number> = {};
         return within(() => {
           const restored = texts.map((text) => {
@@ -90,7 +90,7 @@ export function compileRestorer(
         });
       },
       placesIn(text) {
-        const budget = { left: MOST_DECRYPTIONS };
+        const budget = { left: MAX_DECRYPTIONS };
         const turned = within(() => restoredValues(text, types, restoring, budget)) ?? [];
         return turned.filter(({ proof }) => proof === "issued" || proof === "check");
       },

@@ -28,9 +28,9 @@ const STEADY_CONNECTIONS = 256;
 const SATURATING_ROUNDS = 5;
 const SATURATING_REQUESTS = 15_000;
 const MIB = 2 ** 20;
-const MOST_TIMES = 1.5;
+const MAX_RATIO = 1.5;
 /** Time limit of a statement plus half a second. */
-const MOST_SECONDS = 5.5;
+const MAX_SECONDS = 5.5;
 
 const SHAPE = { kind: "unary", model: "bench-model" } as const;
 
@@ -66,7 +66,7 @@ async function crossJoin(given: AdminBenchInputs): Promise<readonly Figure[]> {
     for (const sql of Object.values(STATEMENTS)) await call(plane, "POST", "/query", { body: { sql } });
     await sleep(1_000);
     const before = residentBytes(plane.pid);
-    const most = mostResident(plane, endless.signal);
+    const most = peakResidentBytes(plane, endless.signal);
     const periods: Period[] = [];
     for (let round = 0; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       // Reverses the order every second time, so that none always follows the same one.
@@ -139,7 +139,7 @@ async function measure(
   }
 }
 
-async function mostResident({ pid, hasEnded }: Plane, isOver: AbortSignal): Promise<number> {
+async function peakResidentBytes({ pid, hasEnded }: Plane, isOver: AbortSignal): Promise<number> {
   let most = 0;
   while (!isOver.aborted && !hasEnded()) {
     most = Math.max(most, residentBytes(pid));
@@ -166,7 +166,7 @@ function figures(periods: readonly Period[], { perSecond, before, after, most }:
       name,
       value: own.median,
       unit: "times",
-      aim: { atMost: MOST_TIMES },
+      aim: { atMost: MAX_RATIO },
       detail: `median of ${of(over).length} (${own.least.toFixed(2)}-${own.most.toFixed(2)}) at ${perSecond.toFixed(0)} requests/s: ${describe(of(over))}; without: ${describe(of(under))}`,
     };
   };
@@ -178,7 +178,7 @@ function figures(periods: readonly Period[], { perSecond, before, after, most }:
       name: `the longest statement, ended by the limit of ${condition}`,
       value: percentile(all, 1) / 1e3,
       unit: "s",
-      aim: { atMost: MOST_SECONDS },
+      aim: { atMost: MAX_SECONDS },
       detail: `${all.length} statements, median ${(median(all) / 1e3).toFixed(2)} s, ended for ${reasons}`,
     };
   });

@@ -13,7 +13,7 @@ export const DECISIONS: AdminScenario = { name: "decisions", run: decisions };
 
 const CLIENTS = 16;
 const REQUESTS = 10_000;
-const LEAST_REQUESTS = 2_000;
+const MIN_REQUESTS = 2_000;
 const ROUNDS = 7;
 const QUICK_ROUNDS = 3;
 /** A typical operator's policy: a few roles, a group of actions each, and one unused role. */
@@ -74,7 +74,7 @@ async function decisions(given: AdminBenchInputs): Promise<readonly Figure[]> {
 }
 
 async function measure(given: AdminBenchInputs, { plane, socketPath, token }: Contender): Promise<Round> {
-  const requests = Math.max(LEAST_REQUESTS, REQUESTS * given.scale);
+  const requests = Math.max(MIN_REQUESTS, REQUESTS * given.scale);
   const target = socketPath === undefined ? { port: plane.adminPort } : { port: 0, socketPath };
   const parts = { host: `127.0.0.1:${plane.adminPort}`, ...(token !== undefined && { token }) };
   const shape = { kind: "texts", texts: [requestText("GET", "/status", parts)] } as const;

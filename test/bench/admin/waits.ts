@@ -18,7 +18,7 @@ const QUICK_ROUNDS = 3;
 const WINDOWS = 3;
 const WINDOW_MS = 3_000;
 const QUICK_WINDOW_MS = 1_000;
-const MOST_SHARE = 0.01;
+const MAX_SHARE = 0.01;
 /** Work for readers that have just arrived uses more. */
 const REST_SHARE = 0.05;
 const REST_LIMIT_MS = 30_000;
@@ -59,7 +59,7 @@ async function waits(given: AdminBenchInputs): Promise<readonly Figure[]> {
         name: `${READERS} readers that wait: CPU over that without them`,
         value: median(waiting) - idle,
         unit: "CPU s/s",
-        aim: { atMost: MOST_SHARE },
+        aim: { atMost: MAX_SHARE },
         detail: `${median(waiting).toFixed(4)} with, ${idle.toFixed(4)} without; windows of ${windowMs} ms: ${waiting.map((it) => it.toFixed(4)).join(" ")}`,
       },
       {

@@ -36,7 +36,7 @@ export type SteadyResult =
 /** Beside this file once both are compiled. */
 const PACER = join(dirname(process.argv[1] ?? ""), "pacer.cjs");
 /** Faster ticks cost more than they gain. */
-const LEAST_TICK_MS = 0.1;
+const MIN_TICK_MS = 0.1;
 /** Limit for the answer to the last request. */
 const END_LIMIT_MS = 30_000;
 
@@ -52,7 +52,7 @@ process.on("message", (job: SteadyJob) => {
 async function run(job: SteadyJob): Promise<SteadyResult> {
   const sockets = new Set<Socket>();
   const pace: Pace = {
-    intervalMs: Math.max(LEAST_TICK_MS, 1e3 / job.perSecond),
+    intervalMs: Math.max(MIN_TICK_MS, 1e3 / job.perSecond),
     end: new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)),
   };
   const pacer = new Worker(PACER, { workerData: pace });

@@ -35,8 +35,8 @@ const PRESSES = 200;
 const WARM_MS = 15_000;
 /** Time after opening a view until its lists are loaded. */
 const SETTLE_MS = 4_000;
-const LEAST_PAUSE_MS = 40;
-const MOST_PAUSE_MS = 160;
+const MIN_PAUSE_MS = 40;
+const MAX_PAUSE_MS = 160;
 /** Ten bits per byte. */
 const SLOW_BAUD = 20_000;
 const SLOW_REST_MS = 6_000;
@@ -202,7 +202,7 @@ async function idle(owner: Owner, governed: Governed, given: Given, share: numbe
   const took = opened.map(() => [] as number[]);
   for (let at = 0; at < PRESSES * share; at += 1) {
     for (const [which, { terminal }] of opened.entries()) {
-      await pause(LEAST_PAUSE_MS + ((at * 37) % (MOST_PAUSE_MS - LEAST_PAUSE_MS)));
+      await pause(MIN_PAUSE_MS + ((at * 37) % (MAX_PAUSE_MS - MIN_PAUSE_MS)));
       took[which]?.push(await keyToFrame(terminal, at));
     }
   }

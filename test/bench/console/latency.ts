@@ -10,15 +10,15 @@ const KEYS = 10_000;
 const PRESSES = 600;
 const CHANGES = 20;
 /** Pause between a frame and the next key: a person is slower, a held key about as fast. */
-const LEAST_PAUSE_MS = 15;
-const MOST_PAUSE_MS = 75;
+const MIN_PAUSE_MS = 15;
+const MAX_PAUSE_MS = 75;
 const HELD_MS = 3_000;
 const KEY_MS = 10;
 
 async function press(terminal: TestTerminal, count: number): Promise<readonly number[]> {
   const took: number[] = [];
   for (let at = 0; at < count; at += 1) {
-    await pause(LEAST_PAUSE_MS + ((at * 37) % (MOST_PAUSE_MS - LEAST_PAUSE_MS)));
+    await pause(MIN_PAUSE_MS + ((at * 37) % (MAX_PAUSE_MS - MIN_PAUSE_MS)));
     const cursor = at % 10 < 5 ? (at % 5) + 1 : 4 - (at % 5);
     const sought = `>key-${String(cursor).padStart(5, "0")}`;
     const begunAt = performance.now();
@@ -34,7 +34,7 @@ async function moveInTime(terminal: TestTerminal, count: number): Promise<readon
   const took: number[] = [];
   const moment = (screen: string): string => /(\d\d:\d\d:\d\d)Z?, [^│]* ago/.exec(screen)?.[1] ?? "now";
   for (let at = 0; at < count; at += 1) {
-    await pause(LEAST_PAUSE_MS + ((at * 37) % (MOST_PAUSE_MS - LEAST_PAUSE_MS)));
+    await pause(MIN_PAUSE_MS + ((at * 37) % (MAX_PAUSE_MS - MIN_PAUSE_MS)));
     const before = moment(terminal.screen());
     const begunAt = performance.now();
     await terminal.press(at % 20 < 10 ? "left" : "right");

@@ -163,7 +163,7 @@ function keyFigures(
 }
 
 /** Beyond the normal variation of rounds. */
-const MOST_SLOWER = 1.25;
+const MAX_SLOWDOWN = 1.25;
 
 function loadFigures(alone: readonly Load[], watched: readonly Load[]): readonly Figure[] {
   const pair = (name: string, unit: string, of: (load: Load) => number, aim?: Figure["aim"]): readonly Figure[] => [
@@ -175,7 +175,7 @@ function loadFigures(alone: readonly Load[], watched: readonly Load[]): readonly
       atLeast: mean(alone, ({ perSecond }) => perSecond) * 0.97,
     }),
     ...pair("answer, p50", "us", ({ p50Us }) => p50Us),
-    ...pair("answer, p99", "us", ({ p99Us }) => p99Us, { atMost: mean(alone, ({ p99Us }) => p99Us) * MOST_SLOWER }),
+    ...pair("answer, p99", "us", ({ p99Us }) => p99Us, { atMost: mean(alone, ({ p99Us }) => p99Us) * MAX_SLOWDOWN }),
     ...pair("core, gateway, a request", "us", ({ cpuUs }) => cpuUs),
   ];
 }

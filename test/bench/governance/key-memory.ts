@@ -14,7 +14,7 @@ import { checkGoverned } from "./check.ts";
 
 const CLIENTS = 32;
 /** Memory for the first requests does not belong to the keys. */
-const LEAST_REQUESTS = 10_000;
+const MIN_REQUESTS = 10_000;
 const MIB = 2 ** 20;
 
 interface Weight {
@@ -56,7 +56,7 @@ async function weigh(stage: Stage, keys: number): Promise<Weight> {
   try {
     await checkGoverned(prepared, server);
     const unusedBytes = await heap();
-    const requests = Math.max(LEAST_REQUESTS, keys);
+    const requests = Math.max(MIN_REQUESTS, keys);
     await load(stage.ask, { port: server.port, shape, connections: CLIENTS, requests });
     return { unusedBytes, usedBytes: await heap(), residentBytes: residentBytes(server.pid) };
   } finally {

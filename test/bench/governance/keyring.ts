@@ -39,7 +39,7 @@ interface Minting {
 const CLIENTS = 4;
 const CALLS_EACH = 64;
 /** More keys come with an archive. */
-const MOST_MINTED = 1_000;
+const MAX_MINTED = 1_000;
 const LEADER_TIMEOUT_MS = 60_000;
 
 export async function makeKeyring({ gateway, probe, count }: Minting): Promise<Keyring> {
@@ -55,7 +55,7 @@ export async function makeKeyring({ gateway, probe, count }: Minting): Promise<K
     await server.alive();
     const rssBefore = residentBytes(server.pid);
     const startedAt = performance.now();
-    const minted = Math.min(count, MOST_MINTED);
+    const minted = Math.min(count, MAX_MINTED);
     const texts = [...(await mint(clients, minted))];
     const mintedPerSecond = (minted * 1e3) / (performance.now() - startedAt);
     if (minted < count) texts.push(...(await restoreMore(home, minted, count)));

@@ -6,11 +6,11 @@ import type { Scenario } from "../parts/scenario.ts";
 import { type BenchSpeed, cpuMicrosOf } from "./cpu-micros.ts";
 import { HOSTILE, ORDINARY } from "./texts.ts";
 
-const MOST_WITHOUT_PHONES_US = 50;
-const MOST_WITH_PHONES_US = 150;
+const MAX_WITHOUT_PHONES_US = 50;
+const MAX_WITH_PHONES_US = 150;
 const HOSTILE_LENGTH = 200_000;
 /** Maximum growth for twice the text. */
-const MOST_GROWTH = 2.3;
+const MAX_GROWTH = 2.3;
 
 function scanOf(prefilter: Prefilter, hasPhones: boolean): Scan | undefined {
   const engine = engineOf(prefilter);
@@ -33,7 +33,7 @@ export const COST: Scenario<BenchSpeed> = {
           continue;
         }
         for (const [kind, text] of Object.entries(ORDINARY)) {
-          const atMost = hasPhones ? MOST_WITH_PHONES_US : MOST_WITHOUT_PHONES_US;
+          const atMost = hasPhones ? MAX_WITH_PHONES_US : MAX_WITHOUT_PHONES_US;
           const aim: Aim | undefined = kind.endsWith("prose") ? { atMost } : undefined;
           const kilobytes = Buffer.byteLength(text) / 1_024;
           const value = cpuMicrosOf(() => void scan(text), given) / kilobytes;
@@ -55,7 +55,7 @@ export const LINEARITY: Scenario<BenchSpeed> = {
         cpuMicrosOf(() => void scan(text), given, 3),
       ) as [number, number];
       const detail = `${(one / 1e3).toFixed(1)} ms for 100,000 characters, ${(two / 1e3).toFixed(1)} ms for 200,000`;
-      return { name: `twice as many ${name}`, value: two / one, unit: "times", aim: { atMost: MOST_GROWTH }, detail };
+      return { name: `twice as many ${name}`, value: two / one, unit: "times", aim: { atMost: MAX_GROWTH }, detail };
     });
   },
 };

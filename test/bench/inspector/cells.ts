@@ -11,7 +11,7 @@ import { median } from "../statistics.ts";
 import type { InspectorStage, Seconds, Through } from "./stage.ts";
 
 /** Maximum ratio of the inspector's addition, without the detector's own time, to that of any service. */
-const MOST_RATIO = 1.5;
+const MAX_RATIO = 1.5;
 
 const ROUNDS = 7;
 const REQUESTS = { whole: 800, streamed: 250 } as const;
@@ -121,7 +121,7 @@ function figuresOf(
         name: `${title} ratio`,
         value: median(ratios),
         unit: "times",
-        aim: { atMost: MOST_RATIO },
+        aim: { atMost: MAX_RATIO },
         detail: `rounds ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`,
       },
     ];

@@ -19,13 +19,13 @@ const MIB = 2 ** 20;
  * Five copies of the state plus the process itself: two threads hold the rows, and there are a file, a build and
  * garbage.
  */
-const MOST_MIB = 768;
+const MAX_MIB = 768;
 
 export const LARGE_STATE: Scenario = { name: "large-state", run: largeState };
 
 interface Timed {
   readonly ms: number;
-  readonly mostBytes: number;
+  readonly peakBytes: number;
 }
 
 async function largeState(given: Surroundings): Promise<readonly Figure[]> {
@@ -33,9 +33,9 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
   const archive = join(given.folder, "archive.tar.gz");
   const nodes: RaftNode[] = [];
   const figures: Figure[] = [];
-  const add = (name: string, { ms, mostBytes }: Timed, detail: string): void => {
+  const add = (name: string, { ms, peakBytes }: Timed, detail: string): void => {
     figures.push({ name: `${name}: time`, value: ms / 1e3, unit: "s", aim: undefined, detail });
-    const most = { value: mostBytes / MIB, unit: "MiB", aim: { atMost: MOST_MIB } } as const;
+    const most = { value: peakBytes / MIB, unit: "MiB", aim: { atMost: MAX_MIB } } as const;
     figures.push({ name: `${name}: most memory`, ...most, detail: "" });
   };
   try {
@@ -126,7 +126,7 @@ async function watched<Value>(node: RaftNode, work: () => Promise<Value>): Promi
     const value = await work();
     const ms = performance.now() - startedAt;
     isOver.abort();
-    return { ms, mostBytes: await sampling, value };
+    return { ms, peakBytes: await sampling, value };
   } finally {
     isOver.abort();
   }

@@ -91,7 +91,7 @@ export function predict(model: Model, { requestUs, writesASecond }: NodeLoad, no
 }
 
 /** Maximum number of nodes whose leader stays below `share` of a core. */
-export function mostNodes(model: Model, load: NodeLoad, share: number): number {
+export function maxNodes(model: Model, load: NodeLoad, share: number): number {
   let nodes = 1;
   while (nodes < 100_000 && predict(model, load, nodes + 1).leaderShare <= share) nodes++;
   return nodes;

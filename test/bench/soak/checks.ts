@@ -37,7 +37,7 @@ interface GrowthBounds {
   readonly name: string;
   readonly unit: string;
   /** Maximum rise of the fitted line from the settled point to the last sample, in `unit`. */
-  readonly mostRise: number;
+  readonly maxRise: number;
 }
 
 /** `x` in seconds. */
@@ -49,8 +49,8 @@ export function checkGrowth(points: readonly Point[], bounds: GrowthBounds): Che
   const level = median(judged.map(({ y }) => y));
   return {
     name: `${bounds.name} does not grow`,
-    isGood: rise <= bounds.mostRise,
-    detail: `median ${level.toFixed(1)} ${bounds.unit}, rises ${rise.toFixed(2)} over the run (at most ${bounds.mostRise})`,
+    isGood: rise <= bounds.maxRise,
+    detail: `median ${level.toFixed(1)} ${bounds.unit}, rises ${rise.toFixed(2)} over the run (at most ${bounds.maxRise})`,
   };
 }
 

@@ -33,14 +33,14 @@ const DRAIN_TIMEOUT_MS = 100_000;
 const REST_TIMEOUT_MS = 10_000;
 /** Share of the run, with a minimum in seconds, in which caches fill, code is compiled and pools grow. */
 const WARM_UP_SHARE = 0.1;
-const LEAST_WARM_UP_SECONDS = 8;
+const MIN_WARM_UP_SECONDS = 8;
 /** Between two idle phases, after full collections: at 100,000 requests it is 20 bytes per request. */
-const MOST_ALIVE_RISE_MIB = 2;
+const MAX_ALIVE_RISE_MIB = 2;
 /** Fitted rise over the run. RSS varies with the heap. */
-const MOST_RSS_RISE_MIB = 12;
+const MAX_RSS_RISE_MIB = 12;
 /** Under load both follow the number of requests in flight, which varies randomly. */
-const MOST_TIMER_RISE = 8;
-const MOST_DESCRIPTOR_RISE = 12;
+const MAX_TIMER_RISE = 8;
+const MAX_DESCRIPTOR_RISE = 12;
 
 interface SoakResult {
   readonly kinds: readonly KindCount[];
@@ -71,7 +71,7 @@ export async function runSoak(options: SoakOptions, note: (line: string) => void
 
   const fresh = await observe(gateway);
   const counted: readonly Counted[] = CLIENT_KINDS.map((kind) => ({ kind, tally: createTally() }));
-  const warmUpSeconds = Math.max(LEAST_WARM_UP_SECONDS, Math.round(options.seconds * WARM_UP_SHARE));
+  const warmUpSeconds = Math.max(MIN_WARM_UP_SECONDS, Math.round(options.seconds * WARM_UP_SHARE));
   note(`warming up for ${warmUpSeconds} s`);
   await load(port, counted, AbortSignal.timeout(warmUpSeconds * 1_000));
   const restBefore = await rest(gateway, metricsPort);
@@ -145,15 +145,15 @@ function checkAlive(before: State, after: State): Check {
   const [first, last] = [aliveMib(before.alive), aliveMib(after.alive)];
   return {
     name: "memory alive at rest does not grow",
-    isGood: last - first <= MOST_ALIVE_RISE_MIB,
-    detail: `${first.toFixed(2)} MiB after warm-up, ${last.toFixed(2)} at the end (at most ${MOST_ALIVE_RISE_MIB} more)`,
+    isGood: last - first <= MAX_ALIVE_RISE_MIB,
+    detail: `${first.toFixed(2)} MiB after warm-up, ${last.toFixed(2)} at the end (at most ${MAX_ALIVE_RISE_MIB} more)`,
   };
 }
 
 function checkCourses(courses: Courses): readonly Check[] {
   return [
-    checkGrowth(courses.rssMib, { name: "resident memory", unit: "MiB", mostRise: MOST_RSS_RISE_MIB }),
-    checkGrowth(courses.descriptors, { name: "the number of descriptors", unit: "", mostRise: MOST_DESCRIPTOR_RISE }),
-    checkGrowth(courses.timers, { name: "the number of timers", unit: "", mostRise: MOST_TIMER_RISE }),
+    checkGrowth(courses.rssMib, { name: "resident memory", unit: "MiB", maxRise: MAX_RSS_RISE_MIB }),
+    checkGrowth(courses.descriptors, { name: "the number of descriptors", unit: "", maxRise: MAX_DESCRIPTOR_RISE }),
+    checkGrowth(courses.timers, { name: "the number of timers", unit: "", maxRise: MAX_TIMER_RISE }),
   ];
 }

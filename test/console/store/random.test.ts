@@ -171,9 +171,9 @@ function assertSeen(state: State): void {
 }
 
 /** Steps above a place: dialog, prompt, sort, editor, help, page and its filter. */
-const MOST_OVER = 10;
+const MAX_STEPS_ABOVE = 10;
 /** Steps of a place itself: filter, marks, narrowing, and then the previous place. */
-const MOST_OF_PLACE = 4;
+const MAX_STEPS_OF_PLACE = 4;
 
 test("Esc returns to the root in a limited number of steps when nothing is running, and never quits", () => {
   fc.assert(
@@ -191,7 +191,7 @@ test("Esc returns to the root in a limited number of steps when nothing is runni
         assert.ok(next.effects.every(({ kind }) => kind === "cancel"));
         state = next.state;
         steps += 1;
-        assert.ok(steps <= MOST_OVER + MOST_OF_PLACE * (MAX_PAST + 1));
+        assert.ok(steps <= MAX_STEPS_ABOVE + MAX_STEPS_OF_PLACE * (MAX_PAST + 1));
       }
       assert.deepEqual(
         [state.dialog, state.prompt, state.page, state.past.length],

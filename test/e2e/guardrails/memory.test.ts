@@ -10,7 +10,7 @@ const file = { after };
 const MIB = 1 << 20;
 /** Default size of the account. */
 const ACCOUNT = 512 * MIB;
-const MOST_TEXTS = 20_000;
+const MAX_TEXTS = 20_000;
 
 const { node, gateway } = await startGoverned(file, {
   deployment: {
@@ -26,7 +26,7 @@ const parts = (count: number): Document => {
   return chat({ messages: [{ role: "user", content }] });
 };
 /** Leaves room for the texts of the chat itself. */
-const MANY = MOST_TEXTS - 8;
+const MANY = MAX_TEXTS - 8;
 
 interface Flood {
   readonly answers: readonly Said[];

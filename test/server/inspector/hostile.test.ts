@@ -17,9 +17,9 @@ import { field, framed, rawPeer, statusOf } from "./support/raw-peer.ts";
 const { ExternalProcessor } = await loadExtProc();
 
 /** Maximum growth over the whole file; the limit of held bytes is a quarter of it. */
-const MOST_GROWTH_BYTES = 256 << 20;
+const MAX_GROWTH_BYTES = 256 << 20;
 /** Maximum duration of a request during the attack, in milliseconds, on a loaded machine. */
-const MOST_BESIDE_MS = 5_000;
+const MAX_REQUEST_MS = 5_000;
 
 let child: ChildProcess;
 let port: number;
@@ -80,9 +80,9 @@ async function under(attack: () => Promise<void>): Promise<void> {
   while (!isOver || took.length < 3) took.push(await beside());
   await attacking;
   const slowest = Math.max(...took);
-  assert.ok(slowest < MOST_BESIDE_MS, `${took.length} requests beside it, the slowest in ${slowest} ms`);
+  assert.ok(slowest < MAX_REQUEST_MS, `${took.length} requests beside it, the slowest in ${slowest} ms`);
   const grown = residentBytes() - atFirst;
-  assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+  assert.ok(grown < MAX_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
 }
 
 /** Returns the result of a stream with this data. */
@@ -185,7 +185,7 @@ test("the server survives large bodies from a peer that opens no window for the 
     }
     await new Promise((resolve) => peer.session.ping(resolve));
     const grown = residentBytes() - atFirst;
-    assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+    assert.ok(grown < MAX_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
   } finally {
     peer.close();
   }
@@ -305,5 +305,5 @@ for (const [what, first, again] of FLOODS) {
 test("nothing is left once all streams are gone", async () => {
   for (let at = 0; at < 20; at++) await beside();
   const grown = residentBytes() - atFirst;
-  assert.ok(grown < MOST_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
+  assert.ok(grown < MAX_GROWTH_BYTES, `it grew by ${grown >> 20} MiB`);
 });

@@ -7,7 +7,7 @@ import { isSchema } from "./schema/defaults.ts";
 import type { JsonSchema } from "./schema/schema.ts";
 
 /** Minimum size of a piece, in characters of JSON. A smaller one costs more as a piece than within its parent. */
-const LEAST_SIZE = 1_000;
+const MIN_SIZE = 1_000;
 
 const sizes = new WeakMap<JsonSchema, number>();
 
@@ -19,7 +19,7 @@ export function isPiece(schema: JsonSchema): boolean {
     size = JSON.stringify(schema).length;
     sizes.set(schema, size);
   }
-  return size >= LEAST_SIZE;
+  return size >= MIN_SIZE;
 }
 
 /** Returns the schema with `{}` for every piece below it. Pieces within an alternative stay in place. */

@@ -4,13 +4,13 @@
  */
 import { utf8Length } from "../../core/guardrails/index.ts";
 
-const LEAST_OVERLAP = 64;
+const MIN_OVERLAP = 64;
 
 /** Returns the windows. `text` must be well-formed; characters are not split. */
 export function windowsOf(text: string, maxBytes: number): readonly string[] {
   if (utf8Length(text) <= maxBytes) return [text];
   const bytes = Buffer.from(text, "utf8");
-  const overlap = Math.max(LEAST_OVERLAP, Math.floor(maxBytes / 8));
+  const overlap = Math.max(MIN_OVERLAP, Math.floor(maxBytes / 8));
   const windows: string[] = [];
   for (let from = 0; ; ) {
     const to = boundary(bytes, Math.min(from + maxBytes, bytes.length));

@@ -6,7 +6,7 @@ import { meaningsOf } from "./meanings.ts";
 import { invalidAnswer, type JudgeFormat, type JudgeQuestion, type JudgeTerms, type Verdict } from "./types.ts";
 
 /** Maximum number of codes; the template's codes have at most two digits. */
-export const MOST_CODES = 99;
+export const MAX_CODES = 99;
 
 export function codesFormat({ labels, prompt }: JudgeTerms): JudgeFormat {
   const meanings = meaningsOf(labels, prompt);

@@ -9,7 +9,7 @@ import type { CallModel, ModelAnswer } from "../ports.ts";
 import { partsOf, placed } from "../text-parts.ts";
 import { createCallSlots } from "../wire/index.ts";
 import { endOf, windowsOf } from "./byte-windows.ts";
-import { codesFormat, MOST_CODES } from "./guard-codes.ts";
+import { codesFormat, MAX_CODES } from "./guard-codes.ts";
 import { normal, safetyFormat } from "./guard-safety.ts";
 import { jsonFormat } from "./json-format.ts";
 import { createProof } from "./proof.ts";
@@ -148,8 +148,8 @@ function problemsOf(
     if (seen.has(name)) problems.push({ path, message: "this label cannot be distinguished from an earlier one" });
     seen.add(name);
   }
-  if (format === "guard_codes" && labels.length >= MOST_CODES) {
-    problems.push({ path: ["llm", "labels"], message: `\`guard_codes\` supports at most ${MOST_CODES - 1} labels` });
+  if (format === "guard_codes" && labels.length >= MAX_CODES) {
+    problems.push({ path: ["llm", "labels"], message: `\`guard_codes\` supports at most ${MAX_CODES - 1} labels` });
   }
   if (format !== "json" && speaksCompat === false) {
     const message = `\`${format}\` needs a provider of the compat dialect, and \`${provider}\` has no channel of it`;

@@ -9,16 +9,16 @@ import { LiveProgram } from "./live-program.ts";
 import type { Search } from "./match-search.ts";
 
 /** Maximum number of instructions, which limits the time for each character of a text. */
-const MOST_INSTRUCTIONS = 4000;
+const MAX_INSTRUCTIONS = 4000;
 
-/** Compiles an expression. Throws on invalid RE2 syntax, and on a program of more than `MOST_INSTRUCTIONS`. */
+/** Compiles an expression. Throws on invalid RE2 syntax, and on a program of more than `MAX_INSTRUCTIONS`. */
 export function compileLinear(regex: string, isCaseSensitive: boolean): RE2JS {
   const flags = RE2JS.DOTALL | RE2JS.MULTILINE | (isCaseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
   const expression = RE2JS.compile(regex, flags);
   const size = expression.re2().prog.numInst();
-  if (size > MOST_INSTRUCTIONS) {
+  if (size > MAX_INSTRUCTIONS) {
     throw new Error(
-      `the expression is too large: ${size} steps with its repeats written out, at most ${MOST_INSTRUCTIONS}`,
+      `the expression is too large: ${size} steps with its repeats written out, at most ${MAX_INSTRUCTIONS}`,
     );
   }
   return expression;

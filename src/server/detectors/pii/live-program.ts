@@ -18,7 +18,7 @@ import { nextPlace, type Place } from "./match-search.ts";
 const BLOCK = 1024;
 
 /** Maximum number of marks. A text has fewer places, and the words that store marks hold at most twice as many. */
-const MOST_MARKS = 2 ** 30;
+const MAX_MARKS = 2 ** 30;
 
 /** Live instructions at the end of a block. */
 interface Edge {
@@ -80,7 +80,7 @@ export class LiveProgram {
   }
 
   search(text: string, place: Place): void {
-    if (this.#mark > MOST_MARKS) {
+    if (this.#mark > MAX_MARKS) {
       this.#marks.fill(0);
       this.#mark = 0;
     }

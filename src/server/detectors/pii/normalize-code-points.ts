@@ -61,7 +61,7 @@ const INVISIBLE_BEYOND = new RegExp(`^[${INVISIBLE}]$`, "u");
 const MARK_BEYOND = new RegExp(`^[${MARKS}]$`, "u");
 
 /** Maximum number of astral code points whose replacement is cached. */
-const MOST_REMEMBERED = 4_096;
+const MAX_CACHED = 4_096;
 const beyond = new Map<number, number>();
 
 /** Returns `KEPT`, `DROPPED`, `CONTROL`, `MARK` or the unit that replaces a code point. */
@@ -73,7 +73,7 @@ export function foldOf(codePoint: number): number {
 function foldBeyond(codePoint: number): number {
   const character = String.fromCodePoint(codePoint);
   const fold = INVISIBLE_BEYOND.test(character) ? DROPPED : MARK_BEYOND.test(character) ? MARK : KEPT;
-  if (beyond.size >= MOST_REMEMBERED) beyond.clear();
+  if (beyond.size >= MAX_CACHED) beyond.clear();
   beyond.set(codePoint, fold);
   return fold;
 }

@@ -4,7 +4,7 @@
  */
 
 /** Maximum count of a repeat. */
-const MOST_REPEATS = 10_000;
+const MAX_REPEATS = 10_000;
 
 const SPACE = "\\t\\n\\f\\r ";
 
@@ -51,7 +51,7 @@ export function toV8(regex: string): string {
     else if (character === "{") {
       const repeat = /^\{(\d+)(?:,(\d+))?\}/.exec(regex.slice(at));
       if (repeat === null) throw new Error("a repeat has no bound, or a brace is not escaped");
-      if (Number(repeat[2] ?? repeat[1]) > MOST_REPEATS) throw new Error("a repeat is too long");
+      if (Number(repeat[2] ?? repeat[1]) > MAX_REPEATS) throw new Error("a repeat is too long");
       written += repeat[0];
       at += repeat[0].length - 1;
     } else written += character === "}" || character === "]" ? `\\${character}` : character;

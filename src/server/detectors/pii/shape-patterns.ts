@@ -12,7 +12,7 @@ export const LONGEST_GROUP = 62;
 const HALF = 31;
 
 /** Maximum number of groups in one shape. */
-const MOST_GROUPS = 16;
+const MAX_GROUPS = 16;
 
 const DEFAULT_SEPARATORS = " -";
 
@@ -68,7 +68,7 @@ export function shapeTree(rules: readonly { readonly rule: number; readonly patt
     separators += leaf.separators;
     for (const shape of pattern.shapes) {
       const parts = shape.split("-");
-      if (parts.length > MOST_GROUPS) throw new Error(`the shape ${shape} has more than ${MOST_GROUPS} groups`);
+      if (parts.length > MAX_GROUPS) throw new Error(`the shape ${shape} has more than ${MAX_GROUPS} groups`);
       const withDigit = parts.findIndex((part) => part.includes("d"));
       const before = withDigit < 0 ? parts.length - 1 : withDigit;
       for (let each = 0; each < before; each++) {

@@ -8,7 +8,7 @@ import type { Recognizer } from "./types.ts";
 /** Number of UTF-16 units per step. Each step takes up to five milliseconds at first. */
 const PIECE_UNITS = 256;
 /** Maximum number of keywords per pattern. One would suffice, but others begin differently. */
-const MOST_KEYWORDS = 3;
+const MAX_KEYWORDS = 3;
 const PASSES = 2;
 
 /** Warms up the scan; each step scans a short text. */
@@ -25,7 +25,7 @@ export function* warmUp(recognizers: readonly Recognizer[], scan: Scan): Generat
 function sampleOf(recognizers: readonly Recognizer[]): string {
   const patterns = recognizers.flatMap((recognizer) => recognizer.patterns);
   const words = patterns.flatMap((pattern) =>
-    pattern.kind === "shape" ? [] : pattern.keywords.slice(0, MOST_KEYWORDS),
+    pattern.kind === "shape" ? [] : pattern.keywords.slice(0, MAX_KEYWORDS),
   );
   return `4111 1111 1111 1111, ${words.map((word) => `my ${word} is ${word}1234 567-89 of me@example.com,`).join(" ")}`;
 }

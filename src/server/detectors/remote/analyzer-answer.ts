@@ -22,7 +22,7 @@ export interface AnswerTerms {
 
 /** Form of a type's name. Other names are refused, because parts of the text could leak through them. */
 const ENTITY_TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
-const MOST_TYPES = 512;
+const MAX_TYPES = 512;
 
 interface Result {
   readonly label: string;
@@ -79,7 +79,7 @@ function resultsIn(body: Buffer, { offsets, seen, entities }: AnswerTerms): read
     if ((start as number) >= (end as number)) throw wrong("a finding that ends before it begins");
     if (typeof score !== "number" || !Number.isFinite(score)) throw wrong("a finding without a proper `score`");
     if (entities?.has(label) !== false) seen.add(label);
-    if (seen.size > MOST_TYPES) throw wrong(`more than ${MOST_TYPES} entity types`);
+    if (seen.size > MAX_TYPES) throw wrong(`more than ${MAX_TYPES} entity types`);
     const unit = unitIn(metadata) ?? offsets;
     return { label, start: start as number, end: end as number, score: Math.min(1, Math.max(0, score)), unit };
   });

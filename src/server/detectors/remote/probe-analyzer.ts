@@ -16,7 +16,7 @@ interface Asked {
 }
 
 const MAX_BYTES = 1 << 20;
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** Statuses that mean that the analyzer lacks `/health` or `/supportedentities`, as some implementations do. */
 const ABSENT: ReadonlySet<number> = new Set([404, 405, 501]);
@@ -42,8 +42,8 @@ export async function probeAnalyzer(
     const knows = known === undefined ? "" : `, knows ${known.size} types in \`${language}\``;
     return { words: `reads a text${knows}`, isDoubtful: false };
   }
-  const more = lacking.length > MOST_SHOWN ? ` and ${lacking.length - MOST_SHOWN} more` : "";
-  const words = `reads a text, but does not know ${lacking.slice(0, MOST_SHOWN).join(", ")}${more} in \`${language}\``;
+  const more = lacking.length > MAX_SHOWN ? ` and ${lacking.length - MAX_SHOWN} more` : "";
+  const words = `reads a text, but does not know ${lacking.slice(0, MAX_SHOWN).join(", ")}${more} in \`${language}\``;
   return { words, isDoubtful: true };
 }
 

@@ -17,10 +17,10 @@ const BYTES = 20_000_000;
 const MODES: readonly FilterModes["request"][] = ["override", "streamed", "duplex"];
 
 /** The body, its text, the rewritten text and the judged pieces, plus the process itself. */
-const MOST_RESIDENT_BYTES = 700 << 20;
+const MAX_RESIDENT_BYTES = 700 << 20;
 const AT_ONCE = 8;
 /** For several: the shared limit, written data that is not collected yet, and the process itself. */
-const MOST_AT_ONCE_BYTES = 1_400 << 20;
+const MAX_RESIDENT_BYTES_AT_ONCE = 1_400 << 20;
 
 const asking = (says: Says): Buffer =>
   Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: filled(says, BYTES) }] }));
@@ -79,14 +79,14 @@ function requests(envoy: Peer, mode: FilterModes["request"]): void {
     assert.ok(mode === "duplex" ? upstream.bodies[0]?.equals(allowed) : upstream.bodies.length === 0);
     const peak = service.peakBytes();
     t.diagnostic(`peak ${peak >> 20} MiB`);
-    assert.ok(peak < MOST_RESIDENT_BYTES, `it took ${peak >> 20} MiB`);
+    assert.ok(peak < MAX_RESIDENT_BYTES, `it took ${peak >> 20} MiB`);
     upstream.bodies.length = 0;
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => proxy.post(allowed)));
     for (const { status } of answers) assert.ok(status === 200 || status === 503, String(status));
     assert.ok(upstream.bodies.length > 0 && upstream.bodies.every((body) => body.equals(allowed)));
     const most = service.peakBytes();
     t.diagnostic(`${AT_ONCE} at once: ${upstream.bodies.length} passed, peak ${most >> 20} MiB`);
-    assert.ok(most < MOST_AT_ONCE_BYTES, `it took ${most >> 20} MiB`);
+    assert.ok(most < MAX_RESIDENT_BYTES_AT_ONCE, `it took ${most >> 20} MiB`);
     await expectedAll(proxy);
   });
 }
@@ -129,7 +129,7 @@ function responses(envoy: Peer, modes: FilterModes): void {
     }
     const peak = service.peakBytes();
     t.diagnostic(`peak ${peak >> 20} MiB`);
-    assert.ok(peak < MOST_RESIDENT_BYTES, `it took ${peak >> 20} MiB`);
+    assert.ok(peak < MAX_RESIDENT_BYTES, `it took ${peak >> 20} MiB`);
     await expectedAll(proxy);
   });
 }

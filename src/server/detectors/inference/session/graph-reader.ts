@@ -21,8 +21,8 @@ import type { Tokenizer } from "./tokenizer.ts";
  * request can end. Long sequences gain nothing from batching on a CPU: with 2,048 tokens per run each took a tenth
  * longer.
  */
-const MOST_ROWS = 16;
-const MOST_TOKENS = 512;
+const MAX_ROWS = 16;
+const MAX_TOKENS = 512;
 
 export type ReadTexts = (
   texts: readonly string[],
@@ -221,8 +221,8 @@ function batchesOf(waiting: readonly Waiting[], canBatch: boolean): readonly (re
   for (let from = 0; from < waiting.length; ) {
     const longest = lengthOf(waiting[from] as Waiting);
     let to = from + 1;
-    const most = canBatch ? Math.min(waiting.length, from + MOST_ROWS) : to;
-    while (to < most && (to + 1 - from) * longest <= MOST_TOKENS && 2 * lengthOf(waiting[to] as Waiting) >= longest)
+    const most = canBatch ? Math.min(waiting.length, from + MAX_ROWS) : to;
+    while (to < most && (to + 1 - from) * longest <= MAX_TOKENS && 2 * lengthOf(waiting[to] as Waiting) >= longest)
       to++;
     batches.push(waiting.slice(from, to));
     from = to;

@@ -32,13 +32,13 @@ export function locate(name: PackageName, path: string | undefined): Located {
 }
 
 /** Maximum number of folders between a path and its package. */
-const MOST_PARENTS = 6;
+const MAX_PARENTS = 6;
 
 function locateAt(name: PackageName, given: string): Located {
   if (!existsSync(given)) return { kind: "absent", message: `there is nothing at ${given}` };
   const path = realpathSync(given);
   let folder = statSync(path).isDirectory() ? path : dirname(path);
-  for (let level = 0; level <= MOST_PARENTS; level++) {
+  for (let level = 0; level <= MAX_PARENTS; level++) {
     if (nameOfPackage(folder) === name) return { kind: "found", path: folder };
     folder = dirname(folder);
   }

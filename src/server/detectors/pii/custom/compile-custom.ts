@@ -16,9 +16,9 @@ interface CustomProblem {
   readonly message: string;
 }
 
-const MOST_PATTERNS = 256;
+const MAX_PATTERNS = 256;
 const LONGEST_PATTERN = 4096;
-const MOST_LITERALS = 20_000;
+const MAX_LITERALS = 20_000;
 
 export function compileCustom(
   configs: readonly CustomRecognizer[],
@@ -57,9 +57,9 @@ function countProblems(configs: readonly CustomRecognizer[]): CustomProblem[] {
   const path = ["custom_recognizers"];
   const found: CustomProblem[] = [];
   const patterns = configs.reduce((sum, it) => sum + (it.patterns?.length ?? 0), 0);
-  if (patterns > MOST_PATTERNS) found.push({ path, message: `${patterns} patterns, at most ${MOST_PATTERNS}` });
+  if (patterns > MAX_PATTERNS) found.push({ path, message: `${patterns} patterns, at most ${MAX_PATTERNS}` });
   const literals = configs.reduce((sum, it) => sum + (it.deny_list?.length ?? 0), 0);
-  if (literals > MOST_LITERALS) found.push({ path, message: `${literals} literals, at most ${MOST_LITERALS}` });
+  if (literals > MAX_LITERALS) found.push({ path, message: `${literals} literals, at most ${MAX_LITERALS}` });
   return found;
 }
 

@@ -14,17 +14,17 @@ interface ExampleProblem {
   readonly message: string;
 }
 
-const MOST_EXAMPLES = 100;
+const MAX_EXAMPLES = 100;
 const LONGEST_EXAMPLE = 4096;
-const MOST_ALTERED = 64;
+const MAX_ALTERED = 64;
 
 export function exampleProblems(
   { examples = [], validator }: CustomRecognizer,
   recognizer: Recognizer,
   engine: Engine,
 ): readonly ExampleProblem[] {
-  if (examples.length > MOST_EXAMPLES) {
-    return [{ path: ["examples"], message: `${examples.length} examples, at most ${MOST_EXAMPLES}` }];
+  if (examples.length > MAX_EXAMPLES) {
+    return [{ path: ["examples"], message: `${examples.length} examples, at most ${MAX_EXAMPLES}` }];
   }
   if (examples.length === 0) return [];
   const scan = compileScan([recognizer], { engine, usesContext: false });
@@ -48,7 +48,7 @@ export function exampleProblems(
 
 function alteredProblem(scan: Scan, text: string, { start, end }: Finding, place: number): string | undefined {
   let tried = 0;
-  for (let at = start; at < end && tried < MOST_ALTERED; at++) {
+  for (let at = start; at < end && tried < MAX_ALTERED; at++) {
     if (!/[0-9]/.test(text[at]!)) continue;
     tried += 1;
     const digit = (Number(text[at]) + 1) % 10;

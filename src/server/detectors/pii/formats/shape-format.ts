@@ -8,7 +8,7 @@ import { ALPHANUMERICS, DIGITS, LETTERS, type PatternFormat, pick } from "./type
 const CLASSES: Readonly<Record<string, string>> = { d: DIGITS, L: LETTERS, x: ALPHANUMERICS };
 
 /** Maximum number of samples that are tried until one has the form that the pattern requires. */
-const MOST_TRIES = 2_000;
+const MAX_TRIES = 2_000;
 
 export function shapeFormat(pattern: ShapePattern): PatternFormat {
   const { validate, separators = " -" } = pattern;
@@ -55,7 +55,7 @@ export function shapeFormat(pattern: ShapePattern): PatternFormat {
     accepts: (value) => isWhole(checked, value),
     proof: validate === undefined ? "none" : isForm ? "form" : "check",
     sample(random) {
-      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      for (let tries = 0; tries < MAX_TRIES; tries += 1) {
         const separator = pick(separators, random);
         const value = pick(pattern.shapes, random)
           .split("-")

@@ -3,8 +3,8 @@
 import { PLANS } from "./plans.ts";
 
 /** Maximum number of digits, without dialing prefixes. Source: ITU-T E.164, 6.2. */
-export const MOST_DIGITS = 15;
-const LEAST_DIGITS = 7;
+export const MAX_DIGITS = 15;
+const MIN_DIGITS = 7;
 
 interface Plan {
   readonly region: string;
@@ -64,7 +64,7 @@ export function nationalTest(regions: readonly string[]): (digits: string) => bo
 }
 
 function isDialled(plan: Plan, digits: string): boolean {
-  if (digits.length < LEAST_DIGITS) return false;
+  if (digits.length < MIN_DIGITS) return false;
   if (plan.trunk === "") return isOf(plan, digits);
   if (digits.startsWith(plan.trunk) && isOf(plan, withoutTrunk(plan, digits))) return true;
   const isFree = plan.trunk !== "0" || FREE.has(plan.region) || SERVICES.test(digits);

@@ -1,16 +1,16 @@
 /** Finds telephone numbers in a text: groups of digits, and sequences of them that match a numbering plan. */
 
-import { isInternational, MOST_DIGITS } from "./numbers.ts";
+import { isInternational, MAX_DIGITS } from "./numbers.ts";
 
 type Found = (start: number, end: number, proof: undefined) => void;
 
 /** Maximum number of groups in one number; a row of more is a table. */
-const MOST_GROUPS = 8;
+const MAX_GROUPS = 8;
 /** Maximum number of digits including a dialing prefix, `0011`, and a trunk prefix in brackets. */
-const MOST_DIALLED = MOST_DIGITS + 5;
+const MAX_DIALLED = MAX_DIGITS + 5;
 
 /** Minimum number of digits after `00` or `011`: a country code and a number. */
-const LEAST_DIALLED = 9;
+const MIN_DIALLED = 9;
 
 const DIGITS = /[0-9]+/g;
 
@@ -34,7 +34,7 @@ export function searchInternational(text: string, found: Found): void {
       const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
       if (dialled === null || !isEdge(text, start)) return undefined;
       // Shorter sequences are times, or counts with leading zeros.
-      if (digits.length - dialled[0].length < LEAST_DIALLED) return undefined;
+      if (digits.length - dialled[0].length < MIN_DIALLED) return undefined;
       if (!isInternational(digits.slice(dialled[0].length))) return undefined;
       return opening(text, groups, first, last);
     });
@@ -68,9 +68,9 @@ function walk(
   for (let first = 0; first < groups.length; first += 1) {
     let last = first;
     let digits = length(groups[first]!);
-    while (last + 1 < groups.length && last + 1 - first < MOST_GROUPS) {
+    while (last + 1 < groups.length && last + 1 - first < MAX_GROUPS) {
       digits += length(groups[last + 1]!);
-      if (digits > MOST_DIALLED) break;
+      if (digits > MAX_DIALLED) break;
       last += 1;
     }
     for (; last >= first; last -= 1) {
@@ -101,7 +101,7 @@ function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
     while (isDigit(text.charCodeAt(start - 1))) start -= 1;
     const before = groups.at(-1);
     if (before !== undefined && !isJoined(text, before.end, start)) close();
-    if (end - start > MOST_DIALLED) close();
+    if (end - start > MAX_DIALLED) close();
     else {
       groups.push({ start, end });
       digits += end - start;

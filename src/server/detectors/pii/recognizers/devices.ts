@@ -15,10 +15,10 @@ function stands({ text, start, end }: MatchPosition, version: 4 | 6): boolean {
 
 /** Words before a version number of four parts, which looks like an address and identifies nobody. */
 const VERSION_BEFORE = /\b(?:version|ver|release|build|rev(?:ision)?)\.?:? {0,2}v?$/i;
-const MOST_BEFORE = 14;
+const MAX_VERSION_PREFIX_LENGTH = 14;
 
 function isVersion({ text, start }: MatchPosition): boolean {
-  return VERSION_BEFORE.test(text.slice(Math.max(0, start - MOST_BEFORE), start));
+  return VERSION_BEFORE.test(text.slice(Math.max(0, start - MAX_VERSION_PREFIX_LENGTH), start));
 }
 
 function addressProof(version: 4 | 6): (value: string, around: MatchPosition) => Proof {

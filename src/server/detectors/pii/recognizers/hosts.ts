@@ -8,10 +8,10 @@ import { isTopLevel, isTopLevelOfFiles } from "./top-level-domains.ts";
 
 type Found = (start: number, end: number, proof: Proof) => void;
 
-const MOST_LOCAL = 64;
-const MOST_HOST = 253;
-const MOST_LABEL = 63;
-const MOST_URL = 2048;
+const MAX_LOCAL_LENGTH = 64;
+const MAX_HOST_LENGTH = 253;
+const MAX_LABEL_LENGTH = 63;
+const MAX_URL_LENGTH = 2048;
 
 const LOCAL = units("0-9 A-Z a-z", "!#$%&'*+/=?^_`{|}~.-");
 const HOST = units("0-9 A-Z a-z", ".-");
@@ -31,8 +31,8 @@ const isIn = (set: Uint8Array, unit: number): boolean => unit < 0x80 && set[unit
 /** Returns the end of the host name that begins at `start`, without a trailing dot or hyphen; `start` if there is none. */
 function hostEnd(text: string, start: number): number {
   let end = start;
-  while (end < text.length && end - start <= MOST_HOST && isIn(HOST, text.charCodeAt(end))) end += 1;
-  if (end - start > MOST_HOST) return start;
+  while (end < text.length && end - start <= MAX_HOST_LENGTH && isIn(HOST, text.charCodeAt(end))) end += 1;
+  if (end - start > MAX_HOST_LENGTH) return start;
   while (end > start && /[.-]/.test(text[end - 1]!)) end -= 1;
   return end;
 }
@@ -40,14 +40,16 @@ function hostEnd(text: string, start: number): number {
 /** Returns the labels in lower case; `undefined` if one is invalid. */
 function labelsOf(host: string): readonly string[] | undefined {
   const labels = host.toLowerCase().split(".");
-  const isHost = labels.every((label) => label.length <= MOST_LABEL && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label));
+  const isHost = labels.every(
+    (label) => label.length <= MAX_LABEL_LENGTH && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label),
+  );
   return isHost ? labels : undefined;
 }
 
 function searchEmails(text: string, found: Found): void {
   let from = 0;
   for (let at = text.indexOf("@"); at >= 0; at = text.indexOf("@", at + 1)) {
-    const most = Math.max(from, at - MOST_LOCAL);
+    const most = Math.max(from, at - MAX_LOCAL_LENGTH);
     let start = at;
     while (start > most && isIn(LOCAL, text.charCodeAt(start - 1))) start -= 1;
     const isCut = start > from && isIn(LOCAL, text.charCodeAt(start - 1));
@@ -92,7 +94,7 @@ function searchUrls(text: string, found: Found): void {
     if (labels === undefined || host === at + 3) continue;
     const isAddress = /^\d{1,3}(?:\.\d{1,3}){3}$/.test(labels.join("."));
     if (!isAddress && labels.at(-1) !== "localhost" && !isTopLevel(labels.at(-1) ?? "")) continue;
-    const end = /[/?#:]/.test(text[host] ?? "") ? pathEnd(text, host, start + MOST_URL) : host;
+    const end = /[/?#:]/.test(text[host] ?? "") ? pathEnd(text, host, start + MAX_URL_LENGTH) : host;
     found(start, end, undefined);
     at = Math.max(at, end - 3);
   }
@@ -103,7 +105,7 @@ function searchHosts(text: string, found: Found): void {
   let from = 0;
   for (let dot = text.indexOf("."); dot >= 0; dot = text.indexOf(".", Math.max(from, dot + 1))) {
     if (!/[A-Za-z0-9]/.test(text[dot + 1] ?? "")) continue;
-    const most = Math.max(from, dot - MOST_LABEL - 1);
+    const most = Math.max(from, dot - MAX_LABEL_LENGTH - 1);
     let start = dot;
     while (start > most && isIn(HOST, text.charCodeAt(start - 1))) start -= 1;
     const end = hostEnd(text, start);
@@ -118,7 +120,7 @@ function searchHosts(text: string, found: Found): void {
     if (/[a-z]\.[A-Z][a-z]/.test(text.slice(start, end))) continue;
     if (labels.length === 2 && isTopLevelOfFiles(last) && after !== "/") continue;
     if (!labels.slice(0, -1).some((label) => /[a-z]/.test(label))) continue;
-    const whole = after === "/" ? pathEnd(text, end, start + MOST_URL) : end;
+    const whole = after === "/" ? pathEnd(text, end, start + MAX_URL_LENGTH) : end;
     found(start, whole, undefined);
     from = Math.max(from, whole);
   }

@@ -56,7 +56,7 @@ const ALIASES = Object.keys(FAILING_FIRST);
 /** Models whose answers take long enough for a client to disconnect during them. */
 const LASTING = ["sim-slow-stream-30ms", "sim-slow-200ms", "sim-long-2000"];
 
-const MOST_OUTPUT = 2_000;
+const MAX_OUTPUT_TOKENS = 2_000;
 
 /** `tag` identifies the request at the simulator. */
 export function planOf(random: Random, tag: string, { isCertain = false }: PlanOptions = {}): Plan {
@@ -86,7 +86,14 @@ interface Choice {
   readonly random: Random;
 }
 
-export function makePlan({ shape, streams, model, leaving = "stays", output = MOST_OUTPUT, random }: Choice): Plan {
+export function makePlan({
+  shape,
+  streams,
+  model,
+  leaving = "stays",
+  output = MAX_OUTPUT_TOKENS,
+  random,
+}: Choice): Plan {
   const words = Array.from({ length: 1 + random.below(30) }, (_, at) => `word${at}`).join(" ");
   const answers = (shape === "chat" || shape === "completions") && random.below(4) === 0 ? 2 : 1;
   const body = {

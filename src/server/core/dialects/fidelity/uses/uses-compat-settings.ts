@@ -53,11 +53,11 @@ export const SHARED_READERS = {
  * Minimum `top_p` that a messages provider accepts with thinking. It then accepts neither a temperature other than 1 nor
  * `top_k`.
  */
-const LEAST_THINKING_TOP_P = 0.95;
+const MIN_THINKING_TOP_P = 0.95;
 
 export function readSampling({ temperature, top_p, top_k }: Values, uses: UseList): void {
   if (isOtherNumber(temperature, 1)) uses.lose("sampling", "temperature");
-  else if (typeof top_p === "number" && top_p < LEAST_THINKING_TOP_P) uses.lose("sampling", "top_p");
+  else if (typeof top_p === "number" && top_p < MIN_THINKING_TOP_P) uses.lose("sampling", "top_p");
   if (typeof top_k === "number" && top_k > 0) uses.lose("top_k", "top_k");
 }
 

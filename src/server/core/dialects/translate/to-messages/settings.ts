@@ -54,7 +54,7 @@ interface Sampling {
 const NO_SAMPLING: Sampling = { temperature: undefined, top_p: undefined, top_k: undefined };
 
 /** Minimum `top_p` that the API accepts together with thinking. */
-const LEAST_THINKING_TOP_P = 0.95;
+const MIN_THINKING_TOP_P = 0.95;
 
 /**
  * Returns the sampling settings. If a model does not accept temperature and `top_p` together, the temperature is kept.
@@ -65,7 +65,7 @@ export function samplingOf(request: Values, isThinking: boolean, { claims }: Sco
   const top_p = samplingAt(request, "top_p");
   const top_k = optionalNumber(request["top_k"], "top_k");
   if (isThinking) {
-    const keepsTopP = top_p !== undefined && top_p >= LEAST_THINKING_TOP_P && claims("sampling");
+    const keepsTopP = top_p !== undefined && top_p >= MIN_THINKING_TOP_P && claims("sampling");
     return keepsTopP ? { ...NO_SAMPLING, top_p } : NO_SAMPLING;
   }
   const isPair = temperature !== undefined && top_p !== undefined;

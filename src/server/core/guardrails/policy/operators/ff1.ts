@@ -124,10 +124,10 @@ function keyStream(cipher: Cipher, first: Buffer, bytes: number): bigint {
 }
 
 /** Maximum number of bytes that `writeUIntBE` can write. */
-const MOST_NUMBER_BYTES = 6;
+const MAX_NUMBER_BYTES = 6;
 
 function writeNumber(into: Buffer, value: bigint, at: number, bytes: number): void {
-  if (bytes <= MOST_NUMBER_BYTES) {
+  if (bytes <= MAX_NUMBER_BYTES) {
     into.writeUIntBE(Number(value), at, bytes);
     return;
   }

@@ -17,8 +17,8 @@ const DATATYPES: ReadonlyMap<string, string> = new Map([
   ["BF16", "float16"],
 ]);
 
-const MOST_TENSORS = 64;
-const MOST_DIMENSIONS = 8;
+const MAX_TENSORS = 64;
+const MAX_DIMENSIONS = 8;
 const LARGEST_DIMENSION = 2 ** 31;
 /** Form of names, checked because they are shown to operators. */
 const NAME = /^[\x21-\x7e]{1,128}$/;
@@ -52,7 +52,7 @@ function tensorsIn(value: unknown, what: string): readonly Tensor[] {
   if (!Array.isArray(value) || value.length === 0) {
     throw new GraphError("model", `its server does not say which ${what} the model has`);
   }
-  if (value.length > MOST_TENSORS) throw new GraphError("model", `the model has more than ${MOST_TENSORS} ${what}`);
+  if (value.length > MAX_TENSORS) throw new GraphError("model", `the model has more than ${MAX_TENSORS} ${what}`);
   return value.map((one: unknown): Tensor => {
     const { name, datatype, shape } = (typeof one === "object" && one !== null ? one : {}) as Record<string, unknown>;
     if (
@@ -63,7 +63,7 @@ function tensorsIn(value: unknown, what: string): readonly Tensor[] {
     ) {
       throw new GraphError("model", `its server names ${what} of the model without a proper name and datatype`);
     }
-    if (!Array.isArray(shape) || shape.length > MOST_DIMENSIONS || !shape.every(isDimension)) {
+    if (!Array.isArray(shape) || shape.length > MAX_DIMENSIONS || !shape.every(isDimension)) {
       throw new GraphError("model", `its server names no shape of \`${name}\``);
     }
     return {

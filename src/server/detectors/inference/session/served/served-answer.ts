@@ -8,8 +8,8 @@ import { GraphError, type GraphOutput } from "../graph-shapes.ts";
 import type { ServerAnswer } from "../session-protocol.ts";
 import { jsonIn } from "./metadata.ts";
 
-const MOST_OUTPUTS = 64;
-const MOST_DIMENSIONS = 8;
+const MAX_OUTPUTS = 64;
+const MAX_DIMENSIONS = 8;
 
 /** Size of one number, in bytes. JSON has no half precision. */
 const SIZES: Readonly<Record<string, number>> = { FP16: 2, BF16: 2, FP32: 4, FP64: 8 };
@@ -53,7 +53,7 @@ function partsOf(body: Uint8Array, headerLength: string | undefined): Parts {
 
 /** Assigns the bytes to the outputs in order; all bytes must be used. */
 function outputsIn(value: unknown, binary: Uint8Array): readonly ServedOutput[] {
-  if (!Array.isArray(value) || value.length > MOST_OUTPUTS) throw wrong("without a list of outputs");
+  if (!Array.isArray(value) || value.length > MAX_OUTPUTS) throw wrong("without a list of outputs");
   let at = 0;
   const outputs = value.map((one: unknown): ServedOutput => {
     if (typeof one !== "object" || one === null) throw wrong("with an output that is not an object");
@@ -75,7 +75,7 @@ function outputsIn(value: unknown, binary: Uint8Array): readonly ServedOutput[] 
 function dimsIn(shape: unknown): readonly number[] {
   const isShape =
     Array.isArray(shape) &&
-    shape.length <= MOST_DIMENSIONS &&
+    shape.length <= MAX_DIMENSIONS &&
     shape.every((size) => Number.isSafeInteger(size) && (size as number) >= 0);
   if (!isShape) throw wrong("whose output has no proper shape");
   return shape as readonly number[];
@@ -86,7 +86,7 @@ function numbersIn({ data, datatype }: ServedOutput, count: number): Float32Arra
   if (datatype !== "FP32" && datatype !== "FP64") throw wrongType(datatype);
   if (!Array.isArray(data)) throw wrong("whose output has no data");
   // One dimension per nesting level.
-  const flat: readonly unknown[] = data.flat(MOST_DIMENSIONS);
+  const flat: readonly unknown[] = data.flat(MAX_DIMENSIONS);
   if (flat.length !== count) throw wrong("whose output does not have as many numbers as its shape says");
   const numbers = new Float32Array(count);
   flat.forEach((value, at) => {

@@ -18,7 +18,7 @@ export const GENERIC_SECRET: TextPattern = {
 };
 
 /** Minimum number of changes between letters and digits. Names with numbers have fewer. */
-const LEAST_CHANGES = 2;
+const MIN_CHANGES = 2;
 
 function isMade(value: string, { text, start, end }: MatchPosition): Proof {
   // The next character rejects code (a call, an index, a path, a type) and values cut off at the maximum length.
@@ -32,6 +32,6 @@ function isMade(value: string, { text, start, end }: MatchPosition): Proof {
   // Dotted names are member access in code.
   if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$/.test(value)) return false;
   const changes = value.match(/[A-Za-z]\d|\d[A-Za-z]/g)?.length ?? 0;
-  if (changes < LEAST_CHANGES || bitsPerCharacter(value) < 3.5) return false;
+  if (changes < MIN_CHANGES || bitsPerCharacter(value) < 3.5) return false;
   return undefined;
 }

@@ -8,7 +8,7 @@ import type { Proof, SearchPattern, TextPattern } from "../../types.ts";
 import { bitsPerCharacter, isPlaceholder, standsApart } from "./text.ts";
 
 const URL_SAFE = /[A-Za-z0-9_-]/;
-const MOST_HEADER = 4096;
+const MAX_HEADER_LENGTH = 4096;
 
 export const JWT: SearchPattern = {
   kind: "search",
@@ -31,7 +31,7 @@ export const JWT: SearchPattern = {
       begin.lastIndex = header;
       if (!standsApart({ text, start, end: text.length }, URL_SAFE)) continue;
       if (
-        header - start > MOST_HEADER ||
+        header - start > MAX_HEADER_LENGTH ||
         text[header] !== "." ||
         !/^(?:eyJ|ewo)/.test(text.slice(header + 1, header + 4))
       )
@@ -55,8 +55,8 @@ function proofOf(header: string): Proof {
 }
 
 /** Maximum length of a key, in characters. */
-const MOST_KEY = 16_384;
-const LEAST_BODY = 64;
+const MAX_KEY_LENGTH = 16_384;
+const MIN_BODY_LENGTH = 64;
 const KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g;
 const KEY_FOOT = /-----END [A-Z0-9 ]{0,40}-----/y;
 
@@ -73,15 +73,19 @@ export const PRIVATE_KEY: SearchPattern = {
       const from = head.lastIndex;
       const next = text.indexOf("-----", from);
       const foot = next < 0 ? text.length : next;
-      const capped = Math.min(foot, from + MOST_KEY);
+      const capped = Math.min(foot, from + MAX_KEY_LENGTH);
       const body = text.slice(from, capped);
       const letters = body.replace(/\\[nrt]|[^A-Za-z0-9+/=]/g, "");
-      if (letters.length < LEAST_BODY || bitsPerCharacter(letters) < 3.5 || isPlaceholder(letters.slice(0, LEAST_BODY)))
+      if (
+        letters.length < MIN_BODY_LENGTH ||
+        bitsPerCharacter(letters) < 3.5 ||
+        isPlaceholder(letters.slice(0, MIN_BODY_LENGTH))
+      )
         continue;
       KEY_FOOT.lastIndex = foot;
       const isWhole = capped === foot && KEY_FOOT.test(text);
       const end = isWhole ? KEY_FOOT.lastIndex : from + lengthOfCut(body);
-      if (end - from < LEAST_BODY) continue;
+      if (end - from < MIN_BODY_LENGTH) continue;
       found(match.index, end, undefined);
       head.lastIndex = end;
     }
@@ -97,7 +101,7 @@ const PUTTY_HEAD = /putty-user-key-file-[23]:/gi;
 const PUTTY_LINES = /private-lines: {0,4}\d{1,3}\s{1,4}/gi;
 const PUTTY_BODY = /[A-Za-z0-9+/=\s]{64,8000}/y;
 /** Maximum distance from the header to the private lines; the comment and the public key are in between. */
-const MOST_BEFORE_LINES = 3_000;
+const MAX_BEFORE_LINES = 3_000;
 
 export const PUTTY_KEY: SearchPattern = {
   kind: "search",
@@ -112,7 +116,7 @@ export const PUTTY_KEY: SearchPattern = {
     let line = lines.exec(text);
     for (let match = head.exec(text); match !== null && line !== null; match = head.exec(text)) {
       while (line !== null && line.index < match.index) line = lines.exec(text);
-      if (line === null || line.index - match.index > MOST_BEFORE_LINES) continue;
+      if (line === null || line.index - match.index > MAX_BEFORE_LINES) continue;
       body.lastIndex = lines.lastIndex;
       if (!body.test(text)) continue;
       const end = match.index + text.slice(match.index, body.lastIndex).trimEnd().length;
