@@ -22,7 +22,7 @@ const MAX_SERVERS = 64;
 type CallerOutcome =
   | { readonly kind: "everywhere"; readonly caller: Caller }
   /** Issued for these MCP servers only, by name. */
-  | { readonly kind: "at"; readonly callers: ReadonlyMap<string, Caller> }
+  | { readonly kind: "servers"; readonly callers: ReadonlyMap<string, Caller> }
   | { readonly kind: "refused"; readonly fault: CallerFault };
 
 export function callerOutcome(token: VerifiedToken, { issuers, publicUrl }: AuthRules): CallerOutcome {
@@ -39,7 +39,7 @@ export function callerOutcome(token: VerifiedToken, { issuers, publicUrl }: Auth
   const servers = token.audiences.flatMap((audience) => serverNameOf(audience, publicUrl) ?? []).slice(0, MAX_SERVERS);
   if (servers.length === 0) return { kind: "refused", fault: "wrong_audience" };
   return {
-    kind: "at",
+    kind: "servers",
     callers: new Map(servers.map((name) => [name, Object.freeze({ ...caller, onlyServer: name })])),
   };
 }

@@ -123,8 +123,8 @@ function getThrough(
     limitMs: PROXY_TIMEOUT_MS,
     signal,
   };
-  const createConnection = (_: unknown, done: (error: Error | null, socket: Duplex) => void): undefined => {
-    createProxyConnection(connecting, (error, socket) => done(error, socket as Duplex));
+  const createConnection = (_: unknown, callback: (error: Error | null, socket: Duplex) => void): undefined => {
+    createProxyConnection(connecting, (error, socket) => callback(error, socket as Duplex));
   };
   // The protocol is `http:` because the connection is already encrypted.
   return http.get({

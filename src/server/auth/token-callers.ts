@@ -63,7 +63,7 @@ function identificationsOf(token: VerifiedToken, rules: AuthRules): CachedIdenti
   switch (outcome.kind) {
     case "everywhere":
       return { rules, atServer: new Map(), elsewhere: { kind: "caller", caller: outcome.caller } };
-    case "at": {
+    case "servers": {
       const atServer = new Map<string, Identification>();
       for (const [server, caller] of outcome.callers) atServer.set(server, { kind: "caller", caller });
       return { rules, atServer, elsewhere: refused("wrong_resource", token.issuer) };

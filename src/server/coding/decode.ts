@@ -17,22 +17,17 @@ const FREE_BYTES = 1 << 20;
 
 /**
  * Decodes a body. Decoding stops when the output exceeds `maxBytes`, the maximum ratio, or the available memory: throws
- * `body_too_large`, `invalid_request` or `overloaded`. The caller must release the memory that `holding` counts.
+ * `body_too_large`, `invalid_request` or `overloaded`. The caller must release the memory that `memory` counts.
  */
-export async function decode(
-  body: Buffer,
-  encoding: string,
-  maxBytes: number,
-  holding: RequestMemory,
-): Promise<Buffer> {
+export async function decode(body: Buffer, encoding: string, maxBytes: number, memory: RequestMemory): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);
   if (coding === undefined) {
     throw new GatewayError("invalid_request", `The content encoding is not one of ${CODING_NAMES.join(", ")}.`);
   }
   const byRatio = Math.max(FREE_BYTES, body.length * MAX_RATIO);
-  holding.hold(DECODER_BYTES);
+  memory.hold(DECODER_BYTES);
   const decoder = coding.decoder(CHUNK_BYTES);
-  const gathering = new BodyBuffer(holding, Math.min(maxBytes, byRatio));
+  const gathering = new BodyBuffer(memory, Math.min(maxBytes, byRatio));
   try {
     decoder.end(body);
     for await (const chunk of decoder as AsyncIterable<Buffer>) {
@@ -47,7 +42,7 @@ export async function decode(
     throw new GatewayError("invalid_request", "The body does not decode as its content encoding says.", { cause });
   } finally {
     decoder.destroy();
-    holding.release(DECODER_BYTES);
+    memory.release(DECODER_BYTES);
   }
 }
 

@@ -29,7 +29,7 @@ export async function peel(
   body: Buffer,
   layers: readonly string[],
   maxBytes: number,
-  holding: RequestMemory,
+  memory: RequestMemory,
 ): Promise<Peeled> {
   if (layers.length > MAX_LAYERS) {
     throw new GatewayError("invalid_request", `The body has more than ${MAX_LAYERS} content encodings.`);
@@ -39,7 +39,7 @@ export async function peel(
   for (const name of layers.toReversed()) {
     const coding = codingOf(name, plain);
     if (coding !== undefined) codings.unshift(coding);
-    plain = await decode(plain, name, maxBytes, holding);
+    plain = await decode(plain, name, maxBytes, memory);
   }
   return {
     plain,

@@ -24,9 +24,9 @@ interface BodyReader {
 /**
  * Reads the body of a request into `reader`. Throws `body_too_large` at once if the declared length exceeds `maxBytes`; reports
  * `body_too_large` for other bodies, `overloaded` if the memory budget is exhausted, and `request_timeout` for a stalled sender
- * through `reader.onError`. The caller must release `holding`.
+ * through `reader.onError`. The caller must release `memory`.
  */
-export function readBody(request: IncomingMessage, maxBytes: number, holding: RequestMemory, reader: BodyReader): void {
+export function readBody(request: IncomingMessage, maxBytes: number, memory: RequestMemory, reader: BodyReader): void {
   const { "content-length": declared, "transfer-encoding": encoding } = request.headers;
   const length = declared === undefined ? undefined : Number(declared);
   if (length === 0 || (length === undefined && encoding === undefined)) {
@@ -36,7 +36,7 @@ export function readBody(request: IncomingMessage, maxBytes: number, holding: Re
   if (length !== undefined && length > maxBytes) throw tooLarge(maxBytes);
 
   reader.onStart?.();
-  const gathering = new BodyBuffer(holding, length ?? maxBytes, true);
+  const gathering = new BodyBuffer(memory, length ?? maxBytes, true);
   let stallTimer: NodeJS.Timeout | undefined;
   let isSettled = false;
   const settle = (): void => {

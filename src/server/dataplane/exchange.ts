@@ -53,7 +53,7 @@ export class Exchange implements Downstream {
   /** Cross-origin details of the request; `undefined` unless a browser page of another origin sent it. */
   readonly crossOrigin: CrossOriginDecision | undefined;
   /** Memory held for the answer until the client has received it or has left. */
-  readonly holding: RequestMemory;
+  readonly answerMemory: RequestMemory;
   /** Called once the answer is written or its connection is lost. */
   onClosed: ((exchange: Exchange) => void) | undefined;
   /** Milliseconds spent waiting for the client's body, for upstreams, and between attempts. */
@@ -75,7 +75,7 @@ export class Exchange implements Downstream {
     this.#response = response;
     this.#writer = new AnswerWriter(response);
     this.#ports = ports;
-    this.holding = new RequestMemory(ports.admission);
+    this.answerMemory = new RequestMemory(ports.admission);
     const snapshot = ports.snapshot();
     this.report = new RequestReport(request, snapshot, ports);
     this.requestId = this.report.requestId;
@@ -291,7 +291,7 @@ export class Exchange implements Downstream {
   }
 
   #onClose(): void {
-    this.holding.close();
+    this.answerMemory.close();
     const finished = this.#response.writableFinished;
     this.report.markClosed(finished || this.report.code !== "" ? this.#response.statusCode : CLIENT_GONE);
     if (!finished) this.#markGone();

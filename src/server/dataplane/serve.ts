@@ -80,7 +80,7 @@ const ROUTES_WITHOUT_TEXT: ReadonlySet<string> = new Set(["models", "model"]);
 class RequestHandler {
   readonly #exchange: Exchange;
   readonly #ports: Ports;
-  readonly #held: RequestMemory;
+  readonly #memory: RequestMemory;
   #isAdmitted = false;
   #meter: Meter | undefined;
   /** Entry of the usage ledger; `undefined` until caller and upstream are known, and if no ledger is kept. */
@@ -90,7 +90,7 @@ class RequestHandler {
   constructor(exchange: Exchange, ports: Ports) {
     this.#exchange = exchange;
     this.#ports = ports;
-    this.#held = new RequestMemory(ports.admission);
+    this.#memory = new RequestMemory(ports.admission);
   }
 
   begin(): void {
@@ -127,7 +127,7 @@ class RequestHandler {
     if (error !== undefined) this.#runLogged(() => exchange.refuse(error));
     if (this.#meter !== undefined) this.#runLogged(() => this.#meter?.close());
     if (this.#use !== undefined) this.#runLogged(() => this.#use?.end(exchange.hasFailed));
-    this.#held.close();
+    this.#memory.close();
     if (this.#isAdmitted) this.#ports.admission.leave();
     this.#runLogged(() => exchange.report.markServed());
   }
@@ -233,7 +233,7 @@ class RequestHandler {
       return;
     }
     // Failures here are answered with 408, 413 or 503.
-    readBody(request, snapshot.maxBodyBytes, this.#held, {
+    readBody(request, snapshot.maxBodyBytes, this.#memory, {
       onStart: () => exchange.sendContinue(),
       onError: this.#onDone,
       onBody: (original) => {
@@ -262,7 +262,7 @@ class RequestHandler {
         const { kind, fronted } = agent;
         const use = fronted && beginUse(governancePorts?.ledger, effective, { hop: kind, provider: fronted.name });
         this.#use = use;
-        const call = { exchange, place: agent, effective, snapshot, original, held: this.#held, use, ports };
+        const call = { exchange, place: agent, effective, snapshot, original, memory: this.#memory, use, ports };
         this.#endIfFails(serveAgent(call).then(() => this.#end()));
       }
       return;
@@ -296,7 +296,7 @@ class RequestHandler {
       this.#resolveTarget(original, call);
       return;
     }
-    const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#held); // refuses with 400, 413 or 503
+    const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#memory); // refuses with 400, 413 or 503
     this.#endIfFails(decoded.then((plain) => this.#resolveTarget(plain, call)));
   }
 
@@ -304,11 +304,11 @@ class RequestHandler {
     const { snapshot, place, original, asResponse } = call;
     const { request, report } = this.#exchange;
     const { facts } = report;
-    const held = this.#held;
+    const memory = this.#memory;
     const { "content-type": contentType = "" } = request.headers;
     facts.trace?.recordRoute(place);
-    const addressed = resolveTarget(snapshot, place, { contentType, original, plain, held, facts }); // refuses with 400, 404, 413 or 503
-    const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, held);
+    const addressed = resolveTarget(snapshot, place, { contentType, original, plain, memory, facts }); // refuses with 400, 404, 413 or 503
+    const target = asResponse === undefined ? addressed : withReferences(addressed, asResponse, snapshot, memory);
     if (target instanceof Promise) this.#endIfFails(target.then((referred) => this.#admit(referred, call)));
     else this.#admit(target, call);
   }
@@ -352,7 +352,7 @@ class RequestHandler {
       effective,
       meter,
       use: this.#use,
-      held: this.#held,
+      memory: this.#memory,
       asResponse,
       ports: this.#ports,
     };
@@ -363,9 +363,9 @@ class RequestHandler {
 
   async #inspect(guard: Guard, admitted: AdmittedProviders, forwarding: Forwarding): Promise<void> {
     const exchange = this.#exchange;
-    const { target, snapshot, effective, held, ports } = forwarding;
+    const { target, snapshot, effective, memory, ports } = forwarding;
     const sinks = { trail: ports.governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const inspected = await inspectRequest(guard, target, { snapshot, exchange, effective, held, sinks }); // refuses with 400, 403 or 503
+    const inspected = await inspectRequest(guard, target, { snapshot, exchange, effective, memory, sinks }); // refuses with 400, 403 or 503
     const { verdict } = inspected;
     if (exchange.isGone) {
       await verdict;
@@ -386,7 +386,7 @@ class RequestHandler {
         effective,
         meter: forwarding.meter,
         use: forwarding.use,
-        held,
+        memory,
         asResponse: forwarding.asResponse,
         ports,
         answering: isInspected ? answering : undefined,

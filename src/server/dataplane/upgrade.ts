@@ -68,7 +68,7 @@ export async function serveUpgrade(
   const requestId = requestIdOf(request, ports.snapshot());
   const span = ports.tracing && startSpan(ports.tracing, request);
   let labels = ports.metrics.labels("none");
-  const held = new RequestMemory(ports.admission);
+  const memory = new RequestMemory(ports.admission);
   let isAdmitted = false;
   let caller: Caller | undefined;
   let closeSession: (() => void) | undefined;
@@ -145,7 +145,7 @@ export async function serveUpgrade(
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(effective.profile.name);
     const modelless = () => modellessSession(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
-    const target = resolveTarget(snapshot, place, { ...nothing, held, facts, routeWithoutModel: modelless });
+    const target = resolveTarget(snapshot, place, { ...nothing, memory, facts, routeWithoutModel: modelless });
     facts.trace?.recordRoute(place);
     facts.trace?.recordTarget(target);
     const governed: AdmissionContext = {
@@ -170,7 +170,7 @@ export async function serveUpgrade(
       guard,
       request: { requestId, hop: "llm", route: place.route.name, to: provider.name, model },
       sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
-      held,
+      memory,
       span,
       over: inspectionController.signal,
       recordRefusal({ code, by, cause }) {
@@ -280,7 +280,7 @@ export async function serveUpgrade(
       isHidden: presented?.containsCredential,
       passesRedirects: governancePorts === undefined && presented === undefined,
       refusalInsteadOf: (status) => inPlaceOf(status, place),
-      account: held,
+      account: memory,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
         ...(guardrailNames === "" ? [] : ["x-gateway-guardrails", guardrailNames]),
@@ -331,7 +331,7 @@ export async function serveUpgrade(
     attempt?.end();
     closeSession?.();
     use?.end(true); // has no effect if the entry has ended
-    held.close();
+    memory.close();
     if (isAdmitted) ports.admission.leave();
   }
 }

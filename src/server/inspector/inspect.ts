@@ -104,7 +104,7 @@ async function inspectBody(
   context: RequestInspectionContext,
 ): Promise<Verdict> {
   const { guard, state, inspectsResponses } = context;
-  const holding = new RequestMemory(accountOf(memory));
+  const requestMemory = new RequestMemory(accountOf(memory));
   const routes = routesOf(headers);
   let shape: ProxiedShape | undefined;
   try {
@@ -113,10 +113,10 @@ async function inspectBody(
       body,
       guard.readsBodies || routes.some(mayBeForBatch),
       memory,
-      holding,
+      requestMemory,
     );
     refuseBatch(headers, plain, routes);
-    if (guard.readsBodies) holding.hold(estimateParsingBytes(plain));
+    if (guard.readsBodies) requestMemory.hold(estimateParsingBytes(plain));
     const read = readProxiedRequest(headers, plain, guard.readsBodies);
     shape = read.shape;
     state.shape = shape;
@@ -128,7 +128,7 @@ async function inspectBody(
     if (!(error instanceof GatewayError)) throw error;
     return { kind: "refuse", error, shape: error instanceof ShapedError ? error.shape : shape };
   } finally {
-    holding.close();
+    requestMemory.close();
   }
 }
 
@@ -146,12 +146,12 @@ async function decompress(
   body: Buffer,
   isRead: boolean,
   { maxBodyBytes }: BodyMemory,
-  holding: RequestMemory,
+  requestMemory: RequestMemory,
 ): Promise<Peeled> {
   const layers = isRead && body.length > 0 ? layersIn(headerValues(headers, "content-encoding")) : [];
   return layers.length === 0
     ? { plain: body, encode: (changed) => Promise.resolve(changed) }
-    : await peel(body, layers, maxBodyBytes, holding);
+    : await peel(body, layers, maxBodyBytes, requestMemory);
 }
 
 interface RequestInspectionContext {

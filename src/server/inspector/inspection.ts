@@ -110,14 +110,14 @@ async function decompressAnswer(
   encoding: string,
   reserve: AnswerInspectionOptions["reserve"],
 ): Promise<Buffer> {
-  const holding = new RequestMemory(accountOf({ reserve }));
+  const requestMemory = new RequestMemory(accountOf({ reserve }));
   try {
-    return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, holding)).plain;
+    return (await peel(body, layersIn(encoding), MAX_UNPACKED_BYTES, requestMemory)).plain;
   } catch (cause) {
     if (cause instanceof GatewayError && cause.code === "overloaded") throw cause;
     throw new UnreadableAnswer("it cannot be decompressed as its content encoding says");
   } finally {
-    holding.close();
+    requestMemory.close();
   }
 }
 

@@ -30,7 +30,7 @@ export interface Admission {
   inFlight(): number;
   bufferedBytes(): number;
   /** Sets the requests and bytes that other processes hold within the same limits. */
-  besides(others: AdmissionUsage): void;
+  setOtherUsage(others: AdmissionUsage): void;
 }
 
 export function createAdmission(limits: AdmissionLimits): Admission {
@@ -59,8 +59,8 @@ export function createAdmission(limits: AdmissionLimits): Admission {
     },
     inFlight: () => inFlight,
     bufferedBytes: () => buffered,
-    besides(held) {
-      others = held;
+    setOtherUsage(usage) {
+      others = usage;
     },
   };
 }

@@ -23,7 +23,7 @@ const SMALL_CHUNKS_BYTES = 16 << 10;
 const NO_BYTES = Buffer.alloc(0);
 
 export class BodyBuffer {
-  readonly #holding: RequestMemory;
+  readonly #memory: RequestMemory;
   readonly #maxBytes: number;
   #bytes = 0;
   /** First chunk, until there is a second. */
@@ -39,8 +39,8 @@ export class BodyBuffer {
   #smallEnd = 0;
 
   /** Starts an empty body. `maxBytes`: maximum size. `isReceived`: the chunks come from a socket. */
-  constructor(holding: RequestMemory, maxBytes: number, isReceived = false) {
-    this.#holding = holding;
+  constructor(memory: RequestMemory, maxBytes: number, isReceived = false) {
+    this.#memory = memory;
     this.#maxBytes = maxBytes;
     if (isReceived) this.#chunks = [];
   }
@@ -51,7 +51,7 @@ export class BodyBuffer {
 
   /** Adds a chunk. Throws `overloaded`. */
   add(chunk: Buffer): void {
-    this.#holding.hold(chunk.length);
+    this.#memory.hold(chunk.length);
     const start = this.#bytes;
     this.#bytes += chunk.length;
     if (start === 0) {
@@ -110,7 +110,7 @@ export class BodyBuffer {
     return whole;
   }
 
-  /** Removes all added bytes. They stay counted until the owner of `holding` releases them. */
+  /** Removes all added bytes. They stay counted until the owner of `memory` releases them. */
   clear(): void {
     this.#bytes = 0;
     this.#only = undefined;
@@ -132,7 +132,7 @@ export class BodyBuffer {
     }
     const before = this.#block;
     const isFirst = this.#region === undefined;
-    this.#region ??= this.#holding.region(this.#maxBytes);
+    this.#region ??= this.#memory.region(this.#maxBytes);
     this.#region.grow(this.#bytes);
     this.#block = this.#region.view(this.#region.length);
     if (isFirst) this.#block.set(before);

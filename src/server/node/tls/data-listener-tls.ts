@@ -90,7 +90,7 @@ export async function openDataListenerTls(options: DataListenerTlsOptions, owner
     instruments,
     log,
   });
-  return owner.own("front door", tlsServer, (it) => {
+  return owner.own("TLS of the data listener", tlsServer, (it) => {
     it.close();
     unwatch();
     stopExpiryLog();

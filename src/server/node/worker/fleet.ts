@@ -25,7 +25,7 @@ import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import { relayIssuedValues } from "./issued-values.ts";
 import { mergedMembers } from "./merged-members.ts";
-import { mergeAnswers as joinedAnswers, type MemberQuestion } from "./other-nodes.ts";
+import { type MemberQuestion, mergeAnswers } from "./other-nodes.ts";
 import type { TransferredInputs } from "./transferred-inputs.ts";
 import type { ConfigurationRevision } from "./worker-configuration.ts";
 import { connectWorkerPorts, type WorkerReportPorts } from "./worker-report-ports.ts";
@@ -173,7 +173,7 @@ export function createFleet(started: NodeFile): Fleet {
     const limit = AbortSignal.timeout(ITEMS_LIMIT_MS);
     const asked = workers.map(({ channel }) => channel.ask("items", question, limit).catch(() => undefined));
     const answers = await Promise.all(asked);
-    return joinedAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
+    return mergeAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
   };
 
   const askMember = async (

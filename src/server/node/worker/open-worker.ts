@@ -222,5 +222,5 @@ async function openTls(
     instruments,
     log,
   });
-  return owner.own("front door", tlsServer, (it) => it.close());
+  return owner.own("TLS of the data listener", tlsServer, (it) => it.close());
 }

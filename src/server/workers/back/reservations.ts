@@ -10,24 +10,24 @@ const CHECK_MS = 20;
 /** Divisor of a limit: a change below this share of it is not reported, so that ordinary traffic causes no messages. */
 const REPORT_DIVISOR = 128;
 
-type AdmissionMemory = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "besides">;
+type AdmissionMemory = Pick<Admission, "limits" | "inFlight" | "bufferedBytes" | "setOtherUsage">;
 
 /** Calls `onChange` when the reservations have changed considerably or dropped to zero. Returns a function that stops it. */
 function watchReservations(
   { limits, inFlight, bufferedBytes }: AdmissionMemory,
-  onChange: (held: AdmissionUsage) => void,
+  onChange: (reserved: AdmissionUsage) => void,
 ): () => void {
   let lastReported = NO_USAGE;
   const timer = setInterval(() => {
-    const held: AdmissionUsage = { inFlight: inFlight(), bytes: bufferedBytes() };
+    const reserved: AdmissionUsage = { inFlight: inFlight(), bytes: bufferedBytes() };
     const isConsiderable =
-      Math.abs(held.inFlight - lastReported.inFlight) * REPORT_DIVISOR >= limits.maxInFlight ||
-      Math.abs(held.bytes - lastReported.bytes) * REPORT_DIVISOR >= limits.maxBufferedBytes;
+      Math.abs(reserved.inFlight - lastReported.inFlight) * REPORT_DIVISOR >= limits.maxInFlight ||
+      Math.abs(reserved.bytes - lastReported.bytes) * REPORT_DIVISOR >= limits.maxBufferedBytes;
     const isReleased =
-      (held.inFlight === 0 && lastReported.inFlight > 0) || (held.bytes === 0 && lastReported.bytes > 0);
+      (reserved.inFlight === 0 && lastReported.inFlight > 0) || (reserved.bytes === 0 && lastReported.bytes > 0);
     if (!isConsiderable && !isReleased) return;
-    lastReported = held;
-    onChange(held);
+    lastReported = reserved;
+    onChange(reserved);
   }, CHECK_MS);
   timer.unref();
   return () => clearInterval(timer);
@@ -35,8 +35,8 @@ function watchReservations(
 
 /** Reports a worker's reservations. Returns a function that stops it. */
 export function sendReservations(channel: Channel, admission: AdmissionMemory): () => void {
-  channel.on("held.others", (others) => admission.besides(others as AdmissionUsage));
-  return watchReservations(admission, (held) => channel.send("held", held, true));
+  channel.on("held.others", (others) => admission.setOtherUsage(others as AdmissionUsage));
+  return watchReservations(admission, (reserved) => channel.send("held", reserved, true));
 }
 
 export interface ReservationTotals {
@@ -47,7 +47,7 @@ export interface ReservationTotals {
 
 /** Opens the sum in the node. `own`: reservations of the node process itself, for example for other proxies' traffic. */
 export function openReservations(own: AdmissionMemory): ReservationTotals {
-  const applyOthers = (others: AdmissionUsage): void => own.besides(others);
+  const applyOthers = (others: AdmissionUsage): void => own.setOtherUsage(others);
   const holders = new Map<object, { held: AdmissionUsage; readonly send: (others: AdmissionUsage) => void }>();
   const sendToAll = (except?: object): void => {
     const all = sumOf([...holders.values()].map(({ held }) => held));

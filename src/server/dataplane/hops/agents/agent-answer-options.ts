@@ -6,7 +6,7 @@ import type { Exchange } from "../../exchange.ts";
 import type { AgentCall } from "./agent-call.ts";
 
 export interface AgentAnswerOptions {
-  readonly exchange: Pick<Exchange, "holding" | "abortWithError" | "upstream">;
+  readonly exchange: Pick<Exchange, "answerMemory" | "abortWithError" | "upstream">;
   /** Receiver of the answer: the exchange, or a stage in front of it. */
   readonly to: Downstream;
   readonly call: AgentCall;

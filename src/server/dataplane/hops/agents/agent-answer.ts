@@ -108,7 +108,7 @@ export class AgentAnswer implements Downstream {
     this.#mode = isRead ? "whole" : "pass";
     if (this.#mode === "pass" && this.#hasSession && status === 200) this.#refuseUnsupportedVersion();
     else if (this.#mode === "pass") this.#sendHead();
-    else this.#body = new BodyBuffer(this.#options.exchange.holding, this.#maxBytes + 1, true);
+    else this.#body = new BodyBuffer(this.#options.exchange.answerMemory, this.#maxBytes + 1, true);
   }
 
   write(chunk: Buffer): boolean {
@@ -117,7 +117,7 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "whole") return this.#gather(chunk);
     const events = this.#orRefuse(() => {
       const split = this.#splitter.push(chunk);
-      this.#options.exchange.holding.change(this.#splitter.heldBytes - this.#splitBytes);
+      this.#options.exchange.answerMemory.change(this.#splitter.heldBytes - this.#splitBytes);
       this.#splitBytes = this.#splitter.heldBytes;
       return split;
     });
@@ -261,7 +261,7 @@ export class AgentAnswer implements Downstream {
       const taken = (this.#body as BodyBuffer).take();
       const encoding = this.#encoding;
       if (encoding === undefined) return this.#sendWhole(taken);
-      return decode(taken, encoding, this.#maxBytes, this.#options.exchange.holding).then((plain) =>
+      return decode(taken, encoding, this.#maxBytes, this.#options.exchange.answerMemory).then((plain) =>
         this.#sendWhole(plain),
       );
     });
@@ -301,11 +301,11 @@ export class AgentAnswer implements Downstream {
     if (this.#mode === "events" && message.includes(TOOLS_CHANGED)) onToolsChanged();
     const seen = isToolShown === undefined ? message : filterTools(message, isToolShown);
     if (!this.#isGuarded) return seen;
-    const { holding } = this.#options.exchange;
+    const { answerMemory } = this.#options.exchange;
     const reading = estimateParsingBytes(seen);
-    holding.hold(reading);
+    answerMemory.hold(reading);
     return mapMaybePromise(this.#inspected(seen, isMessage), (shown) => {
-      holding.release(reading);
+      answerMemory.release(reading);
       return shown;
     });
   }

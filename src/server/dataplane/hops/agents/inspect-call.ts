@@ -21,7 +21,7 @@ interface InspectCallOptions {
   readonly decided: DecidedRequest;
   /** Body of the call without its content encoding. */
   readonly plain: Buffer;
-  readonly held: RequestMemory;
+  readonly memory: RequestMemory;
   readonly sinks: GuardrailSinks;
   readonly restorer: Restorer | undefined;
 }
@@ -39,10 +39,10 @@ export interface InspectedCall {
 export async function inspectCall(
   guard: Guard,
   call: AgentCall,
-  { exchange, effective, decided, plain, held, sinks, restorer }: InspectCallOptions,
+  { exchange, effective, decided, plain, memory, sinks, restorer }: InspectCallOptions,
 ): Promise<InspectedCall> {
   const reading = guard.readsBodies ? estimateParsingBytes(plain) : 0;
-  held.hold(reading);
+  memory.hold(reading);
   const texts = guard.readsBodies ? call.texts() : undefined;
   for (const context of texts?.uninspected ?? []) sinks.metrics.uninspected(context);
   const bodyTexts = texts?.texts ?? [];
@@ -58,7 +58,7 @@ export async function inspectCall(
   const { changes, startParallel } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
   const verdict = startParallel();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
-  if (verdict === undefined) held.release(reading);
+  if (verdict === undefined) memory.release(reading);
   return { texts, changes, occasion, verdict };
 }
 

@@ -59,7 +59,7 @@ interface AgentRequest {
   readonly snapshot: Snapshot;
   /** Body as it was received. */
   readonly original: Buffer;
-  readonly held: RequestMemory;
+  readonly memory: RequestMemory;
   /** Entry of the usage ledger; `undefined` if none is kept. */
   readonly use: RequestUse | undefined;
   readonly ports: Ports;
@@ -67,7 +67,7 @@ interface AgentRequest {
 
 /** Serves the call. Throws the refusal. */
 export async function serveAgent(served: AgentRequest): Promise<void> {
-  const { exchange, place, effective, snapshot, original, held, use, ports } = served;
+  const { exchange, place, effective, snapshot, original, memory, use, ports } = served;
   const { request, report } = exchange;
   const { fronted, kind } = place;
   if (fronted === undefined) {
@@ -77,13 +77,13 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   const { governancePorts } = ports;
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
-  const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, held); // refuses with 400, 413 or 503
+  const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, memory); // refuses with 400, 413 or 503
   const reading = parseCall(fronted, place.query, request, decodedBody);
   if (reading.kind === "dropped") return exchange.answerAccepted();
   if (reading.kind === "refused") return exchange.answerFault(reading.fault);
   const { call } = reading;
   const plain = call.body ?? decodedBody;
-  if (plain !== decodedBody) held.hold(plain.length); // refuses with 503
+  if (plain !== decodedBody) memory.hold(plain.length); // refuses with 503
   exchange.form = rpcForm(fronted.kind, call.id);
   report.facts.method = call.method;
   report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
@@ -114,7 +114,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     const guard = snapshot.guardrails.of(effective.profile.name);
     const sinks = { trail: governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
     const restorer = snapshot.guardrails.restorer(fronted.restore);
-    const inspecting = { exchange, effective, decided, plain, held, sinks, restorer };
+    const inspecting = { exchange, effective, decided, plain, memory, sinks, restorer };
     const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
     // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
     inspected?.verdict?.catch(() => undefined);
@@ -156,7 +156,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     const { rewritten, restored } = buildSentCall(call, inspected, restorer); // refuses with 413
     recordRestored(restored, decided, effective, sinks); // refuses with 503
     const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
-    if (rewritten !== undefined) held.hold(body.length);
+    if (rewritten !== undefined) memory.hold(body.length);
     const headers = headersFor(call, request, rewritten?.headers);
     const outgoing = { method: "POST", path: fronted.path, headers, body };
     const sendAnswer = async (to: Downstream): Promise<void> => {

@@ -28,7 +28,7 @@ export const foldedForm = ({ name }: Pick<Route, "name">): FoldedForm | undefine
 interface FoldingOptions {
   readonly form: FoldedForm;
   /** Memory account of the answer. */
-  readonly holding: RequestMemory;
+  readonly answerMemory: RequestMemory;
   /** Receives the time of waiting for the rest of the answer, in milliseconds, which is not overhead of the gateway. */
   readonly addWaitMs: (ms: number) => void;
 }
@@ -66,7 +66,7 @@ class FoldedAnswer extends PassThrough {
       return;
     }
     this.#head = { statusText, headers };
-    this.#held = new BodyBuffer(this.#options.holding, MAX_STREAM_BYTES, true);
+    this.#held = new BodyBuffer(this.#options.answerMemory, MAX_STREAM_BYTES, true);
     this.#begunAt = performance.now();
   }
 
@@ -90,12 +90,12 @@ class FoldedAnswer extends PassThrough {
       super.end();
       return;
     }
-    const { form, holding, addWaitMs } = this.#options;
+    const { form, answerMemory, addWaitMs } = this.#options;
     addWaitMs(performance.now() - this.#begunAt);
     this.#held = undefined;
     try {
       const whole = Buffer.from(foldAnswer(form, held.take().toString("utf8")));
-      holding.hold(whole.length);
+      answerMemory.hold(whole.length);
       super.start(200, head.statusText, headersOf(head.headers, whole.length));
       super.write(whole);
       super.end();

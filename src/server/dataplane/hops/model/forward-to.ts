@@ -52,7 +52,7 @@ export interface Forwarding {
   /** Entry of the usage ledger; `undefined` if none is kept. */
   readonly use: RequestUse | undefined;
   /** Memory account of the request. */
-  readonly held: RequestMemory;
+  readonly memory: RequestMemory;
   /** Caller of the Responses API; `undefined` for other requests. */
   readonly asResponse: ResponseCaller | undefined;
   readonly ports: Ports;
@@ -225,7 +225,7 @@ function candidateFor(
   client: CreateReceiver,
   mayBeRepeated: boolean,
 ): Candidate {
-  const { exchange, target, snapshot, effective, meter, held, asResponse, ports, answering } = forwarding;
+  const { exchange, target, snapshot, effective, meter, memory, asResponse, ports, answering } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -254,7 +254,7 @@ function candidateFor(
         const { requestId } = exchange;
         const { reading } = translated;
         const waited = (ms: number): void => exchange.addWaitMs(ms);
-        const { holding } = exchange;
+        const { answerMemory } = exchange;
         const began = asResponse && answering === undefined ? continueFailedStream(exchange, dialect) : undefined;
         const options = {
           dialect,
@@ -266,11 +266,11 @@ function candidateFor(
           remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
           began,
           meter,
-          holding,
+          answerMemory,
           now: Date.now,
           waited,
         };
-        held.hold(translated.body.length);
+        memory.hold(translated.body.length);
         return {
           request: prepareTranslated(asked, admitted, translated, streams),
           downstream: watched(translating(to, options), admitted, { report: exchange.report, target }),
@@ -286,16 +286,16 @@ function candidateFor(
       const reads = isList || meter !== undefined || (mayBeRepeated && checksForError);
       const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
       const { body } = prepared.request;
-      if (body !== null && body !== target.original) held.hold(body.length);
+      if (body !== null && body !== target.original) memory.hold(body.length);
       const edits = prepared.answerEdits;
       const passes = edits === undefined && extend === undefined && meter === undefined;
       const form = mapsErrors ? foldedForm(route) : undefined;
-      const { holding } = exchange;
+      const { answerMemory } = exchange;
       const waited = (ms: number): void => exchange.addWaitMs(ms);
-      const kept = form === undefined || streams ? to : foldStream(to, { form, holding, addWaitMs: waited });
+      const kept = form === undefined || streams ? to : foldStream(to, { form, answerMemory, addWaitMs: waited });
       return {
         request: prepared.request,
-        downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, holding }), admitted, {
+        downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, answerMemory }), admitted, {
           report: exchange.report,
           target,
         }),

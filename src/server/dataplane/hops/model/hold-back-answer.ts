@@ -14,7 +14,7 @@ import type { Exchange } from "../../exchange.ts";
 const MAX_READY_BYTES = 64 << 10;
 const MAX_HELD_BYTES = 64 << 20;
 
-type Client = Downstream & Pick<Exchange, "abortWithError" | "holding">;
+type Client = Downstream & Pick<Exchange, "abortWithError" | "answerMemory">;
 
 /**
  * Runs `forward` in parallel with `verdict` and waits for both. Rejects as `forward` does, after the verdict. If the verdict is
@@ -48,7 +48,7 @@ class HeldBackAnswer implements Downstream {
 
   constructor(to: Client) {
     this.#to = to;
-    this.#held = new BodyBuffer(to.holding, MAX_HELD_BYTES, true);
+    this.#held = new BodyBuffer(to.answerMemory, MAX_HELD_BYTES, true);
   }
 
   get isGone(): boolean {
@@ -118,7 +118,7 @@ class HeldBackAnswer implements Downstream {
     const { bytes } = this.#held;
     const hasRoom = bytes === 0 || this.#to.write(this.#held.take());
     // Bytes that the client has not received yet stay accounted until the exchange ends.
-    if (hasRoom) this.#to.holding.release(bytes);
+    if (hasRoom) this.#to.answerMemory.release(bytes);
     if (this.#end !== undefined) this.#end();
     else if (hasRoom && this.#isPaused) this.#drain?.();
   }

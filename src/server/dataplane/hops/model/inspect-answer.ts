@@ -218,7 +218,7 @@ class InspectedAnswer implements InspectedDownstream {
     const { answers } = this.#options.guard;
     const isHeld = this.#mode === "encoded" || (this.isDecoded && answers.onOversize !== "deny");
     const most = isHeld ? MAX_ENCODED_BYTES : answers.maxBodyBytes;
-    this.#body ??= new BodyBuffer(this.#exchange.holding, most, true);
+    this.#body ??= new BodyBuffer(this.#exchange.answerMemory, most, true);
     const held = this.#body;
     if (held.bytes + chunk.length <= most) {
       this.#orRefuse(() => held.add(chunk));
@@ -248,7 +248,7 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   async #decode(body: Buffer): Promise<void> {
-    const plain = await decodedAnswer(body, this.#answerHead?.encoding ?? "", this.#exchange.holding);
+    const plain = await decodedAnswer(body, this.#answerHead?.encoding ?? "", this.#exchange.answerMemory);
     if (this.#isOver()) return;
     this.#answerHead?.setDecodedLength(plain.length);
     this.#mode = "head";
@@ -262,7 +262,7 @@ class InspectedAnswer implements InspectedDownstream {
       return;
     }
     const reading = estimateParsingBytes(body);
-    if (!this.#orRefuse(() => this.#exchange.holding.hold(reading))) return;
+    if (!this.#orRefuse(() => this.#exchange.answerMemory.hold(reading))) return;
     const { target, sinks } = this.#options;
     this.#work.run(
       () =>
@@ -274,7 +274,7 @@ class InspectedAnswer implements InspectedDownstream {
   }
 
   #sendWhole(reading: number): void {
-    this.#exchange.holding.release(reading);
+    this.#exchange.answerMemory.release(reading);
     const error = this.#record?.settle();
     if (error !== undefined) this.#refuse(error);
     const made = this.#inspectedBody;
@@ -324,7 +324,7 @@ class InspectedAnswer implements InspectedDownstream {
     if (events === undefined) return;
     const more = events.heldBytes - this.#heldBytes;
     this.#heldBytes += more;
-    this.#orRefuse(() => this.#exchange.holding.change(more));
+    this.#orRefuse(() => this.#exchange.answerMemory.change(more));
   }
 
   #sendHead(mending: BodyChange): void {

@@ -25,7 +25,7 @@ interface InspectRequestOptions {
   readonly snapshot: Snapshot;
   readonly exchange: Exchange;
   readonly effective: EffectiveProfile;
-  readonly held: RequestMemory;
+  readonly memory: RequestMemory;
   readonly sinks: GuardrailSinks;
 }
 
@@ -46,13 +46,13 @@ const NO_SEGMENTS: readonly Segment[] = [];
 export async function inspectRequest(
   guard: Guard,
   target: Target,
-  { snapshot, exchange, effective, held, sinks }: InspectRequestOptions,
+  { snapshot, exchange, effective, memory, sinks }: InspectRequestOptions,
 ): Promise<InspectedRequest> {
   const { plain } = target;
   // Most of a form is files, which are inspected in place.
   const isForm = /^\s*multipart\//i.test(target.contentType);
   const reading = guard.readsBodies && !isForm ? estimateParsingBytes(plain) : 0;
-  held.hold(reading);
+  memory.hold(reading);
   const texts = guard.readsBodies ? readTexts(target.route, target.dialect, target) : undefined;
   if (texts?.problem !== undefined) {
     throw new GatewayError("invalid_request", `Guardrails cannot inspect the request: ${texts.problem}.`);
@@ -76,14 +76,14 @@ export async function inspectRequest(
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
-  if (verdict === undefined) held.release(reading);
+  if (verdict === undefined) memory.release(reading);
   return { target: inspected, occasion, verdict };
 
   function rewrittenTarget(body: Buffer): Target {
-    held.hold(body.length);
+    memory.hold(body.length);
     const { contentType } = target;
     // Positions in the rewritten body differ, so the target is determined again.
-    const rewritten = resolveTarget(snapshot, target, { contentType, original: body, plain: body, held });
+    const rewritten = resolveTarget(snapshot, target, { contentType, original: body, plain: body, memory });
     return { ...rewritten, isRewritten: true };
   }
 }

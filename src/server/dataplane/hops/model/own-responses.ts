@@ -68,7 +68,7 @@ export function withReferences(
   target: Target,
   { name, responses }: ResponseCaller,
   snapshot: Snapshot,
-  held: RequestMemory,
+  memory: RequestMemory,
 ): Target | Promise<Target> {
   const { content, plain, contentType } = target;
   if (content === undefined || !mayHaveReferences(plain)) return target;
@@ -83,9 +83,9 @@ export function withReferences(
         "The request body is larger than the limit once the items that it refers to are added.",
       );
     }
-    held.hold(body.length);
+    memory.hold(body.length);
     return {
-      ...resolveTarget(snapshot, target, { contentType, original: body, plain: body, held }),
+      ...resolveTarget(snapshot, target, { contentType, original: body, plain: body, memory }),
       isRewritten: true,
     };
   };

@@ -20,11 +20,11 @@ interface RequestText {
 }
 
 /** Holds the memory that parsing takes. Throws `body_too_large` or `overloaded`. */
-export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling">, held: RequestMemory): void {
+export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling">, memory: RequestMemory): void {
   if (values > MAX_VALUES) {
     throw new GatewayError("body_too_large", `The request body contains more than ${MAX_VALUES} JSON values.`);
   }
-  held.hold(2 * plain.length + VALUE_BYTES * values);
+  memory.hold(2 * plain.length + VALUE_BYTES * values);
 }
 
 /**
@@ -34,19 +34,19 @@ export function holdValues({ plain, values }: Omit<RequestText, "mayLoseSpelling
 export class RequestContent {
   readonly #form: Form;
   readonly #text: RequestText;
-  readonly #held: RequestMemory;
+  readonly #memory: RequestMemory;
   #source: JsonSource | undefined;
   readonly #uses = new Map<Form, Uses>();
 
-  constructor(form: Form, text: RequestText, held: RequestMemory) {
+  constructor(form: Form, text: RequestText, memory: RequestMemory) {
     this.#form = form;
     this.#text = text;
-    this.#held = held;
+    this.#memory = memory;
   }
 
   /** Parsed body. Throws `invalid_request`, `body_too_large` or `overloaded`. */
   get source(): JsonSource {
-    this.#source ??= read(this.#text, this.#held);
+    this.#source ??= read(this.#text, this.#memory);
     return this.#source;
   }
 
@@ -70,8 +70,8 @@ export class RequestContent {
  * Parses the body. The scan does not validate escapes and control characters within strings, because they do not affect its
  * result.
  */
-function read(text: RequestText, held: RequestMemory): JsonSource {
-  holdValues(text, held);
+function read(text: RequestText, memory: RequestMemory): JsonSource {
+  holdValues(text, memory);
   try {
     return readJson(text.plain.toString("utf8"), !text.mayLoseSpelling);
   } catch (error) {

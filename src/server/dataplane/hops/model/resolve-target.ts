@@ -78,7 +78,7 @@ interface Payload {
   /** Body without its content encoding. */
   readonly plain: Buffer;
   /** Memory account for parsing. */
-  readonly held: RequestMemory;
+  readonly memory: RequestMemory;
   /** Receives the model as soon as it is known, even if the request is then refused. */
   readonly facts?: { model: string | undefined };
   /** Returns the provider for a request without a model; `undefined` for the default provider. */
@@ -160,7 +160,7 @@ export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Pa
         ? new RequestContent(
             place.route.form,
             { plain: payload.plain, mayLoseSpelling: found.mayLoseSpelling, values: found.values },
-            payload.held,
+            payload.memory,
           )
         : undefined,
     fallbacks: found.fallbacks,
@@ -171,7 +171,7 @@ export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Pa
 function readModel(
   snapshot: Snapshot,
   { route, path, query }: RouteMatch,
-  { contentType, plain, held }: Payload,
+  { contentType, plain, memory }: Payload,
 ): ParsedBody {
   switch (route.model) {
     case "none":
@@ -184,7 +184,7 @@ function readModel(
       return { ...NOTHING_FOUND, model: singleModelParameter(query.slice(1), "query"), spot: { kind: "query" } };
     }
     case "batch":
-      return readBatch(snapshot, plain, held);
+      return readBatch(snapshot, plain, memory);
     case "json":
       return plain.length === 0 && !route.modelRequired ? NOTHING_FOUND : readJson(plain);
     case "form":
@@ -283,9 +283,9 @@ function readForm(plain: Buffer, boundary: string): ParsedBody {
  * Finds the model of a batch. Each entry names a model, and all of them must have the same provider, because a request is sent to
  * one provider.
  */
-function readBatch(snapshot: Snapshot, plain: Buffer, held: RequestMemory): ParsedBody {
+function readBatch(snapshot: Snapshot, plain: Buffer, memory: RequestMemory): ParsedBody {
   const found = readJson(plain);
-  holdValues({ plain, values: found.values }, held);
+  holdValues({ plain, values: found.values }, memory);
   const models = new Set<string>();
   try {
     const { requests } = JSON.parse(plain.toString("utf8")) as { requests: { params: { model: unknown } }[] };

@@ -30,7 +30,7 @@ interface Rewrites {
   /** Reads the original answer, before it is edited. */
   readonly meter: AnswerMeter | undefined;
   /** Memory account of the answer. */
-  readonly holding: RequestMemory;
+  readonly answerMemory: RequestMemory;
 }
 
 export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
@@ -45,7 +45,7 @@ class Rewriting extends PassThrough {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
   readonly #meter: AnswerMeter | undefined;
-  readonly #holding: RequestMemory;
+  readonly #answerMemory: RequestMemory;
   #mode: Mode = "pass";
   #shown: ReturnType<AnswerMeter["beginAnswer"]> = "nothing";
   /** Splitter of the stream; `undefined` unless events are parsed. */
@@ -55,12 +55,12 @@ class Rewriting extends PassThrough {
   #held: BodyBuffer | undefined;
   #hasRead = false;
 
-  constructor(to: Downstream, { edits, extend, meter, holding }: Rewrites) {
+  constructor(to: Downstream, { edits, extend, meter, answerMemory }: Rewrites) {
     super(to);
     this.#edits = edits;
     this.#extend = extend;
     this.#meter = meter;
-    this.#holding = holding;
+    this.#answerMemory = answerMemory;
   }
 
   override start(status: number, statusText: string, headers: readonly string[]): void {
@@ -104,7 +104,7 @@ class Rewriting extends PassThrough {
     const events = splitter.push(chunk);
     const { heldBytes } = splitter;
     const more = heldBytes - this.#eventBytes;
-    if (more !== 0 && !this.#orBreakOff(() => this.#holding.change(more))) return true;
+    if (more !== 0 && !this.#orBreakOff(() => this.#answerMemory.change(more))) return true;
     this.#eventBytes = heldBytes;
     for (const event of events) hasRoom = this.#event(event) ?? hasRoom;
     return this.#mode === "events" ? hasRoom : super.write(chunk);
@@ -139,7 +139,7 @@ class Rewriting extends PassThrough {
   }
 
   #hold(chunk: Buffer): boolean {
-    this.#held ??= new BodyBuffer(this.#holding, MAX_REWRITTEN_BYTES);
+    this.#held ??= new BodyBuffer(this.#answerMemory, MAX_REWRITTEN_BYTES);
     if (this.#held.bytes + chunk.length > MAX_REWRITTEN_BYTES) {
       this.#mode = "pass";
       const all = this.#held.take();

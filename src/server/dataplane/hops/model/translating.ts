@@ -63,7 +63,7 @@ interface Translating {
   /** Reads the original answer; `undefined` if the request is not metered. */
   readonly meter: AnswerMeter | undefined;
   /** Memory account of the answer, until the client has received it. */
-  readonly holding: RequestMemory;
+  readonly answerMemory: RequestMemory;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   /** Receives the time of waiting for the rest of an answer, in milliseconds, which is not overhead of the gateway. */
@@ -107,7 +107,7 @@ class TranslatedAnswer implements Downstream {
   constructor(to: Downstream, options: Translating) {
     this.#to = to;
     this.#options = options;
-    this.#held = new BodyBuffer(options.holding, MAX_WHOLE_BYTES);
+    this.#held = new BodyBuffer(options.answerMemory, MAX_WHOLE_BYTES);
   }
 
   get isGone(): boolean {
@@ -264,7 +264,7 @@ class TranslatedAnswer implements Downstream {
 
   #send(status: number, type: string, body: Buffer): void {
     // A slow client may need a long time to read it.
-    if (!this.#orGiveUp(() => this.#options.holding.hold(body.length))) return;
+    if (!this.#orGiveUp(() => this.#options.answerMemory.hold(body.length))) return;
     this.#mode = "over";
     this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
     this.#to.write(body);
@@ -294,7 +294,7 @@ class TranslatedAnswer implements Downstream {
     const { heldBytes } = this.#splitter;
     const more = heldBytes - this.#eventBytes;
     this.#eventBytes = heldBytes;
-    return more === 0 || this.#orGiveUp(() => this.#options.holding.change(more));
+    return more === 0 || this.#orGiveUp(() => this.#options.answerMemory.change(more));
   }
 
   #orGiveUp(hold: () => void): boolean {

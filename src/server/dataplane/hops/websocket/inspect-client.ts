@@ -24,7 +24,7 @@ export interface InspectedSession {
   /** Model that the client last named in an event. */
   asked: string | undefined;
   readonly sinks: GuardrailSinks;
-  readonly held: Account;
+  readonly memory: Account;
   /** Aborted when the session has ended. */
   readonly over: AbortSignal;
   /** Receives the refusal that ends the session. */
@@ -37,11 +37,11 @@ export function inspectClient(
   message: Frame,
   session: InspectedSession,
 ): InspectedMessage | Promise<InspectedMessage> {
-  const { sinks, held } = session;
+  const { sinks, memory } = session;
   const bytes = estimateParsingBytes(message.data);
   let isHeld = false;
   const done = (): void => {
-    if (isHeld) held.release(bytes);
+    if (isHeld) memory.release(bytes);
     isHeld = false;
   };
   const failed = (error: unknown): InspectedMessage => {
@@ -55,7 +55,7 @@ export function inspectClient(
       sinks.metrics.uninspected("audio");
       return passing(message);
     }
-    held.hold(bytes);
+    memory.hold(bytes);
     isHeld = true;
     const made = inspectText(guard, message, session);
     if (!(made instanceof Promise)) {

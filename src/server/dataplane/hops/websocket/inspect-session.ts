@@ -36,10 +36,10 @@ interface SessionInspection {
 }
 
 export function inspectSession(guarding: SessionGuarding): SessionInspection {
-  const { target, effective, guard, held, span } = guarding;
+  const { target, effective, guard, memory, span } = guarding;
   const session: InspectedSession = {
     ...guarding,
-    occasion: { variables: variablesOf(target, effective), rewriting: createRewriting(numbered(held)), tracer: span },
+    occasion: { variables: variablesOf(target, effective), rewriting: createRewriting(numbered(memory)), tracer: span },
     asked: undefined,
   };
   return {
@@ -54,13 +54,13 @@ export function inspectSession(guarding: SessionGuarding): SessionInspection {
  */
 const MAX_NUMBERED_BYTES = 8 << 20;
 
-function numbered(held: Account): (bytes: number) => void {
+function numbered(memory: Account): (bytes: number) => void {
   let sum = 0;
   return (bytes) => {
     if (sum + bytes > MAX_NUMBERED_BYTES) {
       throw new GatewayError("overloaded", "Guardrails replaced too many values in this session.");
     }
-    held.hold(bytes);
+    memory.hold(bytes);
     sum += bytes;
   };
 }

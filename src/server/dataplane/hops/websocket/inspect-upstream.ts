@@ -180,10 +180,10 @@ class Upstream implements UpstreamInspection {
   /** Throws the refusal of an answer, if any, and accounts for the bytes held back. */
   #check(answer: Answer): void {
     if (answer.judged.isRefused) this.#settle(answer);
-    const { held } = this.#session;
+    const { memory } = this.#session;
     const bytes = answer.stream.heldBytes;
-    if (bytes > answer.heldBytes) held.hold(bytes - answer.heldBytes);
-    else held.release(answer.heldBytes - bytes);
+    if (bytes > answer.heldBytes) memory.hold(bytes - answer.heldBytes);
+    else memory.release(answer.heldBytes - bytes);
     answer.heldBytes = bytes;
   }
 
@@ -198,7 +198,7 @@ class Upstream implements UpstreamInspection {
 
   #forget(name: string, answer: Answer): void {
     answer.stream.close();
-    this.#session.held.release(answer.heldBytes);
+    this.#session.memory.release(answer.heldBytes);
     answer.heldBytes = 0;
     for (const item of answer.items) this.#items.delete(item);
     if (this.#answers.get(name) === answer) this.#answers.delete(name);

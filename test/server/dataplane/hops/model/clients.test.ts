@@ -44,7 +44,7 @@ function modelsOf({ channels }: CatalogProvider): readonly string[] {
   return channels.some(({ servesClaude }) => servesClaude) ? [...CLAUDE, ...named] : ["a-model", ...named];
 }
 
-const held = new RequestMemory(createAdmission(DEFAULT_ADMISSION));
+const memory = new RequestMemory(createAdmission(DEFAULT_ADMISSION));
 
 function targetOf(request: RecordedRequest, provider: Provider, model: string): Target {
   const plain = Buffer.from(JSON.stringify({ ...(request.body as object), model }));
@@ -53,7 +53,7 @@ function targetOf(request: RecordedRequest, provider: Provider, model: string): 
   assert.ok(route !== undefined && route.dialect !== "either");
   const snapshot = { route: () => ({ provider, label: model }) } as unknown as Snapshot;
   const place = { route, dialect: route.dialect, path, query };
-  return resolveTarget(snapshot, place, { contentType: "application/json", original: plain, plain, held });
+  return resolveTarget(snapshot, place, { contentType: "application/json", original: plain, plain, memory });
 }
 
 /** Returns `undefined` if it passes, translated if necessary. */

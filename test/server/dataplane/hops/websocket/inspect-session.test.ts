@@ -57,7 +57,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     guard: current,
     request: { requestId: "r", hop: "llm", route: route.name, to: "p", model: "m" },
     sinks: { trail: { record: (record) => records.push(record) }, metrics, log: nullLog },
-    held: {
+    memory: {
       hold(bytes) {
         held += bytes;
       },
