@@ -120,7 +120,7 @@ test("another secret is reported as such by the dialing side, whichever side obj
   const stranger = await identityOf("n2", { secret: OTHER_SECRET });
   assert.equal((await failure(await optionsOf(listener.address, { identity: stranger }))).kind, "untrusted");
   const half = await identityOf("n2", { secret: OTHER_SECRET, previous: SECRET });
-  const trusting = { ...half, faces: () => half.dialCredentials().slice(0, 1) };
+  const trusting = { ...half, dialCredentials: () => half.dialCredentials().slice(0, 1) };
   assert.equal((await failure(await optionsOf(listener.address, { identity: trusting }))).kind, "untrusted");
 });
 
