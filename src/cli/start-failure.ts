@@ -20,10 +20,12 @@ export const whyNotBound = ({ code, message }: NodeJS.ErrnoException): string =>
 
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
   if (error instanceof GatewayError) return { status: 1, message: error.message };
-  const { code, message, cause } = error as NodeJS.ErrnoException;
+  const { code, syscall, message, cause } = error as NodeJS.ErrnoException;
   // An error that names the listener has the system's error as its cause.
   const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
   if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
+  // Any other reason, such as a link-local address without a zone.
+  if (syscall === "listen") return { status: CANNOT_LISTEN, message: `cannot listen: ${message}` };
   const { name } = error as Error;
   if (name === "SocketPathError") return { status: CANNOT_LISTEN, message: `cannot listen: ${message}` };
   if (name === "StorageError" || name === "UpgradeRequired" || name === "AuditError")

@@ -18,6 +18,14 @@ test("an unwritable audit trail is a storage fault", () => {
   assert.match(message, /free space on that disk/);
 });
 
+test("an address that the system refuses for another reason cannot be listened on", async () => {
+  // A link-local address needs a zone.
+  const error = await new Promise<Error>((resolve) => createServer().once("error", resolve).listen(0, "fe80::1"));
+  const { status, message } = startFailure(error);
+  assert.equal(status, 12, message);
+  assert.match(message, /^cannot listen: .*fe80::1/);
+});
+
 test("a local socket that another process serves cannot be listened on", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "gateway-start-"));
   t.after(() => rm(directory, { recursive: true, force: true }));

@@ -10,6 +10,7 @@ import { allottedCores, allottedMemoryBytes, parseAddress } from "../../base/ind
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
 import { readCount, readWorkerCount, requiredMemoryBytes } from "../../server/node/index.ts";
+import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
 import type { Answer } from "./probe.ts";
 
 const MIB = 1 << 20;
@@ -196,6 +197,9 @@ async function isGatewayRunning(metricsListen: string): Promise<boolean> {
   }
 }
 
+export const verificationAnswer = (env: Env): Answer | undefined =>
+  isVerificationOff(env) ? { verdict: "note", subject: "certificates", message: VERIFICATION_IS_OFF } : undefined;
+
 /** Returns failures and notes, or one line if there are none. `dirs`: subjects and absolute paths. */
 export async function machineAnswers(
   nodeFile: NodeFile,
@@ -211,7 +215,9 @@ export async function machineAnswers(
       ),
     ),
   );
-  const found = [descriptorAnswer(machine, env), memoryAnswer(machine, env), ...disks].filter((it) => it !== undefined);
+  const found = [descriptorAnswer(machine, env), memoryAnswer(machine, env), verificationAnswer(env), ...disks].filter(
+    (it) => it !== undefined,
+  );
   const answers = [...found, ...(await portAnswers(nodeFile, isRunning))];
   if (answers.some(({ verdict }) => verdict !== "ok")) return answers;
   const workers = workersOn(machine, env);

@@ -1,4 +1,5 @@
 /** Runs the daemon, in flag mode or config mode, until a signal. Source: specification document 1; decisions, section 5. */
+
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -23,6 +24,7 @@ import {
   startConfigNode,
 } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
+import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
 import { checkAddress } from "../check-address.ts";
 import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
@@ -65,12 +67,13 @@ export async function run(
   }
   const tee = createLogTee();
   const log = loggerOf(io, tee);
+  if (isVerificationOff(io.env)) log.warn(VERIFICATION_IS_OFF);
   if (options.config === undefined) return runFlagMode(options, io, log, tee);
   return runConfigMode(resolvePath(io, options.config), io, log, tee, held);
 }
 
 export function loggerOf(io: Io, tee: LogTee): Log {
-  const level = parseLogLevel(io.env["GATEWAY_LOG"] ?? "info");
+  const level = parseLogLevel(io.env["GATEWAY_LOG"] || "info");
   const log = createLogger({
     stream: io.stderr,
     isTerminal: io.isTerminal("stderr"),

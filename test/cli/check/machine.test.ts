@@ -11,6 +11,7 @@ import {
   diskAnswer,
   memoryAnswer,
   portAnswer,
+  verificationAnswer,
 } from "../../../src/cli/check/machine.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { writeFiles } from "../../e2e/support/config.ts";
@@ -42,6 +43,14 @@ test("descriptors suffice for the maximum number of requests, or the remedy is g
   assert.match(few?.message ?? "", /LimitNOFILE=8448 .*`ulimit -n 8448`.*GATEWAY_MAX_IN_FLIGHT$/);
   assert.equal(descriptorAnswer(machine(1024), { GATEWAY_MAX_IN_FLIGHT: "100" }), undefined);
   assert.equal(descriptorAnswer(machine(256), {})?.verdict, "fail");
+});
+
+test("certificates that are not verified are reported", () => {
+  assert.equal(verificationAnswer({}), undefined);
+  assert.equal(verificationAnswer({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }), undefined);
+  const off = verificationAnswer({ NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+  assert.equal(off?.verdict, "note");
+  assert.match(off?.message ?? "", /credentials can be intercepted: unset it/);
 });
 
 test("memory suffices for the maximum buffered bytes, or the fitting amount is given", () => {
