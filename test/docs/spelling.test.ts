@@ -40,6 +40,7 @@ const BRITISH: Readonly<Record<string, string>> = {
   modelled: "modeled",
   travelling: "traveling",
   dialled: "dialed",
+  dialler: "dialer",
   dialling: "dialing",
   artefact: "artifact",
   grey: "gray",

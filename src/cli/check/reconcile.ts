@@ -1,7 +1,7 @@
 /** Checks of `gateway check` for reconciled providers: requests yesterday's usage report with the administrator's key. */
 
 import { anySignal, formatDuration } from "../../base/index.ts";
-import { openGuardedDialler } from "../../server/credentials/index.ts";
+import { openGuardedDialer } from "../../server/credentials/index.ts";
 import type { ForwardProxies } from "../../server/forward-proxy/index.ts";
 import type { LoadedNode } from "../../server/node/index.ts";
 import { fetchReport, lookbackWindow } from "../../server/reconcile/index.ts";
@@ -28,11 +28,11 @@ async function probeReconciliation(
   if (`${audited.adminKey}${audited.baseUrl}`.includes(PLACEHOLDER_SECRET)) {
     return { verdict: "note", subject, message: "not tested, since its credential is sealed in the cluster" };
   }
-  const dialler = openGuardedDialler({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
+  const dialer = openGuardedDialer({ connectMs: timeoutMs, maxAnswerBytes: MAX_REPORT_BYTES, proxies });
   const limit = AbortSignal.timeout(timeoutMs);
   const startedAt = performance.now();
   try {
-    const ports = { send: dialler.send, now: Date.now };
+    const ports = { send: dialer.send, now: Date.now };
     const report = await fetchReport(audited, lookbackWindow(Date.now(), DAY_MS), ports, anySignal([signal, limit]));
     if (report.kind === "failed") return { verdict: "fail", subject, message: report.problem };
     if (report.unreadableDays.length > 0)
@@ -44,6 +44,6 @@ async function probeReconciliation(
     // The probe rejects only with the reason of its signal.
     return { verdict: "fail", subject, message: `no answer within ${formatDuration(timeoutMs)}` };
   } finally {
-    dialler.close();
+    dialer.close();
   }
 }

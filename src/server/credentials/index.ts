@@ -9,10 +9,10 @@ export { type CompiledCredential, type CredentialTarget, compileCredential, comp
 export type { ContainsCredential } from "./credential-headers.ts";
 export {
   type GuardedAnswer,
-  type GuardedDialler,
+  type GuardedDialer,
   type GuardedRequest,
-  openGuardedDialler,
-} from "./guarded-dialler.ts";
+  openGuardedDialer,
+} from "./guarded-dialer.ts";
 export { guardedLookup } from "./guarded-lookup.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";
 export { CREDENTIAL_HEADERS, type KeyHeader, keyHeaders } from "./static-key.ts";

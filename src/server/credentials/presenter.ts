@@ -14,7 +14,7 @@ import { type BearerToken, createBearerToken, withBearer } from "./tokens/bearer
 import { clientCredentials, TokenUnavailable } from "./tokens/client-credentials.ts";
 import { createRenewedValue, type RenewedValue } from "./tokens/renewed-value.ts";
 import { createSharedTokenRequest } from "./tokens/shared-token.ts";
-import { openTokenDialler } from "./tokens/token-dialler.ts";
+import { openTokenDialer } from "./tokens/token-dialer.ts";
 import { createExchanger, type Exchanger } from "./tokens/token-exchange.ts";
 import { TOKEN_LIMIT_MS } from "./tokens/token-request.ts";
 import type {
@@ -145,8 +145,8 @@ export function openPresenter(options: PresenterOptions): Presenter {
     const known = tokens.get(digest);
     if (known !== undefined) return known;
     const reporter = createFetchReporter(name, "oauth");
-    const dialler = openTokenDialler(undefined, TOKEN_LIMIT_MS, proxies);
-    const ask = clientCredentials(credential, { dialler, request: requestToken, now: clock.now });
+    const dialer = openTokenDialer(undefined, TOKEN_LIMIT_MS, proxies);
+    const ask = clientCredentials(credential, { dialer, request: requestToken, now: clock.now });
     const onRepeat = (): void => metrics.countRepeat(name, "token");
     const renewed: RenewedValue<BearerToken> = createRenewedValue({
       async fetch() {
@@ -162,7 +162,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
     });
     const close = (): void => {
       renewed.close();
-      dialler.close();
+      dialer.close();
     };
     const entry: TokenCacheEntry = { name, tokens: renewed, close };
     tokens.set(digest, entry);

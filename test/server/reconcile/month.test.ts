@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createInstruments, nullLog } from "../../../src/base/index.ts";
 import { commands } from "../../../src/server/core/state/index.ts";
-import { openGuardedDialler } from "../../../src/server/credentials/index.ts";
+import { openGuardedDialer } from "../../../src/server/credentials/index.ts";
 import { reconciledRows } from "../../../src/server/node/admin/reconciled-port.ts";
 import { ledgerRows } from "../../../src/server/node/governance/open-reconciliation.ts";
 import { type Breach, openReconciler, type Reconciler } from "../../../src/server/reconcile/index.ts";
@@ -57,9 +57,9 @@ const CORRECTED_DAY = 17;
 test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${SEED})`, async () => {
   const random = randomOf(SEED);
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0, adminKey: ADMIN });
-  const dialler = openGuardedDialler({ connectMs: 5_000, maxAnswerBytes: 1 << 20 });
+  const dialer = openGuardedDialer({ connectMs: 5_000, maxAnswerBytes: 1 << 20 });
   after(async () => {
-    dialler.close();
+    dialer.close();
     await simulator.close();
   });
   const post = async (path: string, body: unknown, headers: object = {}): Promise<Record<string, unknown>> => {
@@ -139,7 +139,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
           }
           lead(["n1", "n2", "n3"].find((other) => other !== id && nodes.has(other)) ?? "n1");
         }
-        return await dialler.send(asked);
+        return await dialer.send(asked);
       },
       record: (breach) => void told.push(breach),
       clock,

@@ -8,7 +8,7 @@ import { GatewayError } from "../../../base/index.ts";
 import type { ClientCredential } from "../types.ts";
 import type { FetchedValue } from "./renewed-value.ts";
 import type { RequestToken } from "./shared-token.ts";
-import type { TokenDialler } from "./token-dialler.ts";
+import type { TokenDialer } from "./token-dialer.ts";
 import { type AuthMethod, type IssuedToken, TokenFailure } from "./token-request.ts";
 
 /** Assumed lifetime of a token without an expiry, in milliseconds. */
@@ -36,7 +36,7 @@ export class TokenUnavailable extends GatewayError {
 }
 
 interface ClientCredentialsOptions {
-  readonly dialler: TokenDialler;
+  readonly dialer: TokenDialer;
   readonly request: RequestToken;
   /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
@@ -45,7 +45,7 @@ interface ClientCredentialsOptions {
 /** Returns a function that fetches a token. It rejects with `TokenUnavailable`. */
 export function clientCredentials(
   credential: ClientCredential,
-  { dialler, request, now }: ClientCredentialsOptions,
+  { dialer, request, now }: ClientCredentialsOptions,
 ): () => Promise<FetchedValue<string>> {
   const { name, tokenUrl: endpoint, scopes } = credential;
   // The server does not say which method it accepts. The one that worked is tried first from then on.
@@ -56,7 +56,7 @@ export function clientCredentials(
 
   const ask = (method: AuthMethod): Promise<SharedValue<IssuedToken>> => {
     const parameters = new URLSearchParams(scopes.length === 0 ? {} : { scope: scopes.join(" ") });
-    return request({ endpoint, client: credential, method, grant: "client_credentials", parameters }, dialler, number);
+    return request({ endpoint, client: credential, method, grant: "client_credentials", parameters }, dialer, number);
   };
 
   const askEither = async (): Promise<SharedValue<IssuedToken>> => {

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { FetchShared, SharedValue } from "../../../base/index.ts";
 import { usableMs } from "../usable-lifetime.ts";
-import type { TokenDialler } from "./token-dialler.ts";
+import type { TokenDialer } from "./token-dialer.ts";
 import { type IssuedToken, requestToken, TokenFailure, type TokenRequest } from "./token-request.ts";
 
 /** Assumed lifetime of a token without an expiry, in milliseconds. */
@@ -17,7 +17,7 @@ const REFUSED_FOR_MS = 5_000;
  */
 export type RequestToken = (
   asked: TokenRequest,
-  dialler: TokenDialler,
+  dialer: TokenDialer,
   after: number,
 ) => Promise<SharedValue<IssuedToken>>;
 
@@ -27,9 +27,9 @@ type Outcome =
 
 /** Creates the shared request. `now`: milliseconds since 1970. */
 export function createSharedTokenRequest(fetchShared: FetchShared, now: () => number): RequestToken {
-  return async (asked, dialler, after) => {
+  return async (asked, dialer, after) => {
     const { value, ...shared } = await fetchShared(keyOf(asked), after, async () => {
-      const outcome = await outcomeOf(asked, dialler);
+      const outcome = await outcomeOf(asked, dialer);
       return { value: outcome, keepMs: keepMsOf(outcome, now()) };
     });
     if (value.kind === "issued") return { value: value.issued, ...shared };
@@ -37,9 +37,9 @@ export function createSharedTokenRequest(fetchShared: FetchShared, now: () => nu
   };
 }
 
-async function outcomeOf(request: TokenRequest, dialler: TokenDialler): Promise<Outcome> {
+async function outcomeOf(request: TokenRequest, dialer: TokenDialer): Promise<Outcome> {
   try {
-    return { kind: "issued", issued: await requestToken(request, dialler) };
+    return { kind: "issued", issued: await requestToken(request, dialer) };
   } catch (error) {
     if (!(error instanceof TokenFailure)) throw error;
     const { code, claims, isTransient, isEndpointGone, retryAfterMs, traces, isFromOtherProcess } = error;

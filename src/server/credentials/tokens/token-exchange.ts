@@ -16,7 +16,7 @@ import { type BearerToken, createBearerToken } from "./bearer-token.ts";
 import { TokenUnavailable } from "./client-credentials.ts";
 import { createExchangedTokens } from "./exchanged-tokens.ts";
 import type { RequestToken } from "./shared-token.ts";
-import { openTokenDialler, type TokenDialler } from "./token-dialler.ts";
+import { openTokenDialer, type TokenDialer } from "./token-dialer.ts";
 import { type AuthMethod, claimsOf, type IssuedToken, TOKEN_LIMIT_MS, TokenFailure } from "./token-request.ts";
 
 /** Maximum number of concurrent exchanges at one issuer. */
@@ -92,7 +92,7 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
   });
   const closing = new AbortController();
   let discovered:
-    | { readonly endpoint: TokenEndpoint; readonly dialler: TokenDialler; readonly until: number }
+    | { readonly endpoint: TokenEndpoint; readonly dialer: TokenDialer; readonly until: number }
     | undefined;
   let discovering: Promise<NonNullable<typeof discovered>> | undefined;
   let failures = 0;
@@ -100,7 +100,7 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
   let retryAt = Number.NEGATIVE_INFINITY;
 
   function forgetEndpoint(): void {
-    discovered?.dialler.close();
+    discovered?.dialer.close();
     discovered = undefined;
   }
 
@@ -108,8 +108,8 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
     try {
       const endpoint = await options.findEndpoint({ timeoutMs: DISCOVERY_LIMIT_MS, signal: closing.signal });
       forgetEndpoint();
-      const dialler = openTokenDialler(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
-      discovered = { endpoint, dialler, until: clock.monotonic() + ENDPOINT_AGE_MS };
+      const dialer = openTokenDialer(endpoint.secureContext, TOKEN_LIMIT_MS, options.proxies);
+      discovered = { endpoint, dialer, until: clock.monotonic() + ENDPOINT_AGE_MS };
       return discovered;
     } catch (error) {
       const reason = error instanceof Error ? error.message : "it failed";
@@ -122,14 +122,14 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
   async function ask(subject: string, after: number): Promise<SharedValue<IssuedToken>> {
     const isFresh = discovered !== undefined && clock.monotonic() < discovered.until;
     if (!isFresh) discovering ??= discover();
-    const { endpoint, dialler } = discovered !== undefined && isFresh ? discovered : await (discovering ?? discover());
+    const { endpoint, dialer } = discovered !== undefined && isFresh ? discovered : await (discovering ?? discover());
     const method = methodOf(endpoint.authMethods);
     const asked = { endpoint: endpoint.url.href, client: credential, method, ...grantOf(credential, subject) };
     try {
-      return await options.request(asked, dialler, after);
+      return await options.request(asked, dialer, after);
     } catch (error) {
       // The endpoint may have moved, or its certificate may have changed.
-      if (error instanceof TokenFailure && error.isEndpointGone && discovered?.dialler === dialler) forgetEndpoint();
+      if (error instanceof TokenFailure && error.isEndpointGone && discovered?.dialer === dialer) forgetEndpoint();
       throw error;
     }
   }

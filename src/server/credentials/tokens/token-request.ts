@@ -8,7 +8,7 @@ import { decodeJwt } from "jose";
 import type { ClientAuth, CustomFetchOptions, TokenEndpointResponse } from "openid-client";
 import { connectionErrorText } from "../../../base/index.ts";
 import type { TokenClient } from "../types.ts";
-import type { TokenAnswer, TokenDialler } from "./token-dialler.ts";
+import type { TokenAnswer, TokenDialer } from "./token-dialer.ts";
 
 /** Timeout of a token request including the connection, in milliseconds. */
 export const TOKEN_LIMIT_MS = 5_000;
@@ -68,7 +68,7 @@ export class TokenFailure extends Error {
 type TokenFailureFacts = Partial<Omit<TokenFailure, keyof Error>>;
 
 /** Requests a token. Rejects with `TokenFailure`. */
-export async function requestToken(request: TokenRequest, dialler: TokenDialler): Promise<IssuedToken> {
+export async function requestToken(request: TokenRequest, dialer: TokenDialer): Promise<IssuedToken> {
   const oidc = await import("openid-client");
   const { endpoint, client, method, grant, parameters } = request;
   let answer: TokenAnswer | undefined;
@@ -83,7 +83,7 @@ export async function requestToken(request: TokenRequest, dialler: TokenDialler)
   oidc.allowInsecureRequests(configuration);
   configuration[oidc.customFetch] = async (url: string, { headers, body }: CustomFetchOptions) => {
     try {
-      answer = await dialler.post(url, headers, String(body ?? ""), AbortSignal.timeout(TOKEN_LIMIT_MS));
+      answer = await dialer.post(url, headers, String(body ?? ""), AbortSignal.timeout(TOKEN_LIMIT_MS));
     } catch (error) {
       fault = error;
       throw error;

@@ -11,7 +11,7 @@ import {
   readFeatureLevel,
   readLedger,
 } from "../../core/state/index.ts";
-import { openGuardedDialler } from "../../credentials/index.ts";
+import { openGuardedDialer } from "../../credentials/index.ts";
 import type { ForwardProxies } from "../../forward-proxy/index.ts";
 import {
   type Breach,
@@ -45,9 +45,9 @@ interface ReconciliationOptions {
 /** Opens reconciliation; `owner` closes it. */
 export function openReconciliation(options: ReconciliationOptions, owner: Lifetime): ReconciledRows {
   const { cluster, trail, configuration, clock, proxies, instruments, log } = options;
-  const dialler = owner.own(
+  const dialer = owner.own(
     "connections to usage reports",
-    openGuardedDialler({ connectMs: CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_REPORT_BYTES, proxies }),
+    openGuardedDialer({ connectMs: CONNECT_TIMEOUT_MS, maxAnswerBytes: MAX_REPORT_BYTES, proxies }),
     (it) => it.close(),
   );
   const reconcile = openReconciler({
@@ -55,7 +55,7 @@ export function openReconciliation(options: ReconciliationOptions, owner: Lifeti
     rows: ledgerRows(cluster),
     leadership: leadershipOf(cluster),
     metered: (provider, day) => meteredUsageOn(cluster, provider, day),
-    send: dialler.send,
+    send: dialer.send,
     record: (breach) => trail.append({ event: "reconcile.breach", data: recordOf(breach) }),
     clock,
     instruments,

@@ -8,7 +8,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { diallerOf } from "./dialler.ts";
+import { dialerOf } from "./dialer.ts";
 
 type LinkState =
   | { readonly kind: "open" }
@@ -112,7 +112,7 @@ export function createLinks(): Links {
   };
 
   const accept = (inbound: Socket, to: string, port: number, targetPort: number): void => {
-    const owner = diallerOf(inbound.remotePort ?? 0, port, pids.values());
+    const owner = dialerOf(inbound.remotePort ?? 0, port, pids.values());
     const from = [...pids].find(([, pid]) => pid === owner)?.[0];
     const outbound = connect({ host: "127.0.0.1", port: targetPort });
     const connection: Connection = {

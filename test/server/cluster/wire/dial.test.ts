@@ -36,7 +36,7 @@ async function optionsOf(address: string, over: Partial<DialOptions> = {}): Prom
 
 async function failure(options: DialOptions): Promise<Pick<DialError, "kind" | "code">> {
   const error: DialError = await dial(options).then(
-    () => assert.fail("it was dialled"),
+    () => assert.fail("it was dialed"),
     (reason) => reason,
   );
   assert.equal(error.name, "DialError", String(error));
@@ -194,9 +194,9 @@ test("a peer that accepts and stays silent is abandoned in time", async (context
 test("dialing ends with the signal's reason", async (context) => {
   const silent = await plainServer(context, () => undefined);
   const stop = new AbortController();
-  const dialling = dial(await optionsOf(silent, { signal: stop.signal }));
+  const dialing = dial(await optionsOf(silent, { signal: stop.signal }));
   stop.abort(new Error("not wanted any more"));
-  await assert.rejects(dialling, /not wanted any more/);
+  await assert.rejects(dialing, /not wanted any more/);
   await assert.rejects(dial(await optionsOf(silent, { signal: stop.signal })), /not wanted any more/);
 });
 

@@ -8,15 +8,15 @@ import { fetchUnshared } from "../../../../src/base/index.ts";
 import { guardedLookup, isForbiddenAddress } from "../../../../src/server/credentials/guarded-lookup.ts";
 import { clientCredentials, TokenUnavailable } from "../../../../src/server/credentials/tokens/client-credentials.ts";
 import { createSharedTokenRequest } from "../../../../src/server/credentials/tokens/shared-token.ts";
-import { openTokenDialler } from "../../../../src/server/credentials/tokens/token-dialler.ts";
+import { openTokenDialer } from "../../../../src/server/credentials/tokens/token-dialer.ts";
 import type { ClientCredential } from "../../../../src/server/credentials/types.ts";
 import { type Recorded, reply, scriptedUpstream } from "../../../e2e/support/upstream.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
 
 const file = { after };
 const endpoint = await scriptedUpstream(file);
-const dialler = openTokenDialler(undefined, 1_000);
-atEnd(file, () => dialler.close());
+const dialer = openTokenDialer(undefined, 1_000);
+atEnd(file, () => dialer.close());
 
 const NOW = Date.UTC(2026, 10, 23);
 const ID = "3f1c-4.a_b~c";
@@ -34,7 +34,7 @@ const credential = (facts: Partial<ClientCredential> = {}): ClientCredential => 
 });
 const fetching = (facts?: Partial<ClientCredential>) =>
   clientCredentials(credential(facts), {
-    dialler,
+    dialer,
     request: createSharedTokenRequest(fetchUnshared, () => NOW),
     now: () => NOW,
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { type GuardedDialler, openGuardedDialler } from "../../../../src/server/credentials/index.ts";
+import { type GuardedDialer, openGuardedDialer } from "../../../../src/server/credentials/index.ts";
 import { type FetchedReport, fetchReport } from "../../../../src/server/reconcile/fetch/fetch-report.ts";
 import { DAY_MS, dayOf, startOfDayMs } from "../../../../src/server/reconcile/judge/days.ts";
 import type { ReconciledProvider } from "../../../../src/server/snapshot/index.ts";
@@ -15,15 +15,15 @@ const FROM = startOfDayMs("2026-11-05");
 const TO = startOfDayMs("2026-11-12");
 
 let simulator: Simulator;
-let dialler: GuardedDialler;
+let dialer: GuardedDialer;
 const waits: number[] = [];
 
 before(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0, adminKey: ADMIN });
-  dialler = openGuardedDialler({ connectMs: 5_000, maxAnswerBytes: 100_000 });
+  dialer = openGuardedDialer({ connectMs: 5_000, maxAnswerBytes: 100_000 });
 });
 after(async () => {
-  dialler.close();
+  dialer.close();
   await simulator.close();
 });
 beforeEach(async () => {
@@ -62,7 +62,7 @@ function ask(
   signal = NEVER,
 ): Promise<FetchedReport> {
   const ports = {
-    send: dialler.send,
+    send: dialer.send,
     now: () => Date.parse(NOON),
     wait: async (ms: number) => void waits.push(ms),
   };

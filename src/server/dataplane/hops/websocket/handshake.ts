@@ -186,7 +186,7 @@ export interface UpstreamAddress {
   readonly route?: Route;
 }
 
-export type Dialled =
+export type Dialed =
   /**
    * Opened WebSocket. It is paused, so that nothing is read before the client is connected. `protocol`: the subprotocol that the
    * upstream selected.
@@ -214,7 +214,7 @@ interface DialOptions {
 }
 
 /** Tries the servers in order until one is connected. Rejects as `dialOne` does. */
-export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialledServer> {
+export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialedServer> {
   const { route } = upstream;
   let server = route?.next(undefined);
   if (route !== undefined && server === undefined) {
@@ -224,10 +224,10 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
   for (;;) {
     server?.beginAttempt();
     try {
-      const dialled = await dialOne(upstream, server, options);
+      const dialed = await dialOne(upstream, server, options);
       server?.recordConnect();
-      if (dialled.kind !== "open") server?.endAttempt();
-      return { dialled, ended: () => server?.endAttempt() };
+      if (dialed.kind !== "open") server?.endAttempt();
+      return { dialed, ended: () => server?.endAttempt() };
     } catch (error) {
       server?.endAttempt();
       const next = isUnconnected(error) ? nextAfter(server, route, error) : undefined;
@@ -263,8 +263,8 @@ function limitConnect(request: ClientRequest): void {
   });
 }
 
-export interface DialledServer {
-  readonly dialled: Dialled;
+export interface DialedServer {
+  readonly dialed: Dialed;
   /** Must be called after a session that was opened has ended. */
   readonly ended: () => void;
 }
@@ -273,7 +273,7 @@ export interface DialledServer {
  * Performs one handshake. Rejects with `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, or
  * `overloaded` if the gateway is shutting down.
  */
-function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialled> {
+function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialed> {
   return new Promise((resolve, reject) => {
     if (options.left.aborted) return resolve({ kind: "abandoned" });
     if (options.shutdown.aborted) return reject(shuttingDown());

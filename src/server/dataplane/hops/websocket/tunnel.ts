@@ -14,8 +14,8 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { GatewayError } from "../../../../base/index.ts";
 import {
-  type Dialled,
-  type DialledServer,
+  type Dialed,
+  type DialedServer,
   dial,
   type Hides,
   headerLines,
@@ -157,24 +157,24 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   }
   const offered = offeredProtocols(request);
   session.handshake?.onDialed();
-  const { dialled, head, ended } = await dialWhileWatching(session, limits);
-  switch (dialled.kind) {
+  const { dialed, head, ended } = await dialWhileWatching(session, limits);
+  switch (dialed.kind) {
     case "abandoned":
       socket.destroy();
       return NO_SESSION;
     case "refused": {
-      session.handshake?.onAnswered(dialled.status);
-      const own = session.refusalInsteadOf?.(dialled.status);
+      session.handshake?.onAnswered(dialed.status);
+      const own = session.refusalInsteadOf?.(dialed.status);
       if (own !== undefined) throw own;
-      const headers = withOwnHeaders(session.responseHeaders, dialled.headers, session.isHidden);
-      refuseUpgrade(socket, dialled.status, headers, dialled.body);
-      return { kind: "refused", status: dialled.status };
+      const headers = withOwnHeaders(session.responseHeaders, dialed.headers, session.isHidden);
+      refuseUpgrade(socket, dialed.status, headers, dialed.body);
+      return { kind: "refused", status: dialed.status };
     }
     case "open":
       session.handshake?.onAnswered(101);
-      return relaySession(session, limits, head, dialled, offered).finally(ended);
+      return relaySession(session, limits, head, dialed, offered).finally(ended);
     default:
-      return dialled satisfies never;
+      return dialed satisfies never;
   }
 }
 
@@ -185,15 +185,15 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
 async function dialWhileWatching(
   session: TunnelSession,
   limits: TunnelLimits,
-): Promise<DialledServer & { readonly head: Buffer }> {
+): Promise<DialedServer & { readonly head: Buffer }> {
   const left = new AbortController();
   if (hasLeft(session.socket)) left.abort();
   const watch = watchClient(session.socket, session.head, () => left.abort());
   try {
     const { passesRedirects = false } = session;
     const ends = { left: left.signal, shutdown: session.signal };
-    const dialled = await dial(session.upstream, { ...limits, ...ends, passesRedirects });
-    return { ...dialled, head: watch.stop() };
+    const dialed = await dial(session.upstream, { ...limits, ...ends, passesRedirects });
+    return { ...dialed, head: watch.stop() };
   } catch (error) {
     watch.stop();
     throw error;
@@ -204,20 +204,20 @@ async function relaySession(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
-  dialled: Extract<Dialled, { kind: "open" }>,
+  dialed: Extract<Dialed, { kind: "open" }>,
   offered: readonly string[],
 ): Promise<TunnelResult> {
   const startedAt = performance.now();
   let client: WebSocket | undefined;
   try {
-    client = acceptClient(session, limits, head, dialled, offered);
+    client = acceptClient(session, limits, head, dialed, offered);
   } finally {
-    if (client === undefined) dialled.websocket.terminate();
+    if (client === undefined) dialed.websocket.terminate();
   }
   if (client === undefined) return NO_SESSION;
   const outcome: RelayOutcome = await relay({
     client: { websocket: client, transport: session.socket },
-    upstream: dialled,
+    upstream: dialed,
     limits,
     observe: session.observe,
     inspect: session.inspect,
@@ -232,7 +232,7 @@ function acceptClient(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
-  dialled: Extract<Dialled, { kind: "open" }>,
+  dialed: Extract<Dialed, { kind: "open" }>,
   offered: readonly string[],
 ): WebSocket | undefined {
   const settings = {
@@ -242,10 +242,10 @@ function acceptClient(
     autoPong: false,
     maxPayload: limits.maxMessageBytes,
     closeTimeout: limits.closeMs,
-    handleProtocols: () => answeredProtocol(offered, dialled.protocol),
+    handleProtocols: () => answeredProtocol(offered, dialed.protocol),
   };
   const server = new WebSocketServer(settings);
-  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialled.headers, session.isHidden)).filter((it) =>
+  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialed.headers, session.isHidden)).filter((it) =>
     ASCII.test(it),
   );
   server.on("headers", (lines) => lines.push(...headers));

@@ -38,8 +38,8 @@ export function phoneFormat(regions: readonly string[]): PatternFormat {
 /** Returns the number of first digits that select the plan: the country code with its dialing prefix, or the trunk prefix. */
 function staying(value: string): number {
   const digits = value.replace(/[^0-9]/g, "");
-  const dialled = /^\s*\(?\+/.test(value) ? "" : (/^(?:00|011)(?=[1-9])/.exec(digits)?.[0] ?? undefined);
-  if (dialled === undefined) return digits.startsWith("0") ? 1 : 0;
-  const code = dialled.length + callingCodeLength(digits.slice(dialled.length));
+  const dialed = /^\s*\(?\+/.test(value) ? "" : (/^(?:00|011)(?=[1-9])/.exec(digits)?.[0] ?? undefined);
+  if (dialed === undefined) return digits.startsWith("0") ? 1 : 0;
+  const code = dialed.length + callingCodeLength(digits.slice(dialed.length));
   return /\(0\)/.test(value) ? code + 1 : code;
 }

@@ -60,10 +60,10 @@ const SERVICES = /^(?:1?[6-9]00|92)/;
 /** Returns a test of digits as dialed within one of the regions. */
 export function nationalTest(regions: readonly string[]): (digits: string) => boolean {
   const chosen = plans.filter(({ region }) => regions.includes(region));
-  return (digits) => chosen.some((plan) => isDialled(plan, digits));
+  return (digits) => chosen.some((plan) => isDialed(plan, digits));
 }
 
-function isDialled(plan: Plan, digits: string): boolean {
+function isDialed(plan: Plan, digits: string): boolean {
   if (digits.length < MIN_DIGITS) return false;
   if (plan.trunk === "") return isOf(plan, digits);
   if (digits.startsWith(plan.trunk) && isOf(plan, withoutTrunk(plan, digits))) return true;

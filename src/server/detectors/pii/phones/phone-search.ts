@@ -7,10 +7,10 @@ type Found = (start: number, end: number, proof: undefined) => void;
 /** Maximum number of groups in one number; a row of more is a table. */
 const MAX_GROUPS = 8;
 /** Maximum number of digits including a dialing prefix, `0011`, and a trunk prefix in brackets. */
-const MAX_DIALLED = MAX_DIGITS + 5;
+const MAX_DIALED = MAX_DIGITS + 5;
 
 /** Minimum number of digits after `00` or `011`: a country code and a number. */
-const MIN_DIALLED = 9;
+const MIN_DIALED = 9;
 
 const DIGITS = /[0-9]+/g;
 
@@ -31,11 +31,11 @@ export function searchInternational(text: string, found: Found): void {
       const plus = plusBefore(text, start);
       const digits = digitsOf(text, groups, first, last);
       if (plus >= 0) return isInternational(digits) ? plus : undefined;
-      const dialled = /^(?:00|011)(?=[1-9])/.exec(digits);
-      if (dialled === null || !isEdge(text, start)) return undefined;
+      const dialed = /^(?:00|011)(?=[1-9])/.exec(digits);
+      if (dialed === null || !isEdge(text, start)) return undefined;
       // Shorter sequences are times, or counts with leading zeros.
-      if (digits.length - dialled[0].length < MIN_DIALLED) return undefined;
-      if (!isInternational(digits.slice(dialled[0].length))) return undefined;
+      if (digits.length - dialed[0].length < MIN_DIALED) return undefined;
+      if (!isInternational(digits.slice(dialed[0].length))) return undefined;
       return opening(text, groups, first, last);
     });
   });
@@ -70,7 +70,7 @@ function walk(
     let digits = length(groups[first]!);
     while (last + 1 < groups.length && last + 1 - first < MAX_GROUPS) {
       digits += length(groups[last + 1]!);
-      if (digits > MAX_DIALLED) break;
+      if (digits > MAX_DIALED) break;
       last += 1;
     }
     for (; last >= first; last -= 1) {
@@ -101,7 +101,7 @@ function eachRun(text: string, take: (groups: readonly Group[]) => void): void {
     while (isDigit(text.charCodeAt(start - 1))) start -= 1;
     const before = groups.at(-1);
     if (before !== undefined && !isJoined(text, before.end, start)) close();
-    if (end - start > MAX_DIALLED) close();
+    if (end - start > MAX_DIALED) close();
     else {
       groups.push({ start, end });
       digits += end - start;

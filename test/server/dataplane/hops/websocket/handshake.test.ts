@@ -169,8 +169,8 @@ test("a shutdown during the upstream's handshake answers overloaded and aborts i
 });
 
 test("an upgrade request that is not a WebSocket handshake is refused before any upstream is called", async () => {
-  let dialled = 0;
-  const upstream = await openRawUpstream(() => dialled++);
+  let dialed = 0;
+  const upstream = await openRawUpstream(() => dialed++);
   const gateway = await openGateway(() => ({ upstreamUrl: upstream.url }));
   for (const lines of [
     ["Upgrade: h2c"],
@@ -184,7 +184,7 @@ test("an upgrade request that is not a WebSocket handshake is refused before any
   }
   const old = HANDSHAKE.map((line) => line.replace("13", "8"));
   assert.match(await upgradeRaw(gateway.url, old), /^HTTP\/1\.1 426 Upgrade Required\r\nsec-websocket-version: 13\r\n/);
-  assert.equal(dialled, 0);
+  assert.equal(dialed, 0);
 });
 
 test("the credential among the subprotocols is read and not forwarded", async () => {

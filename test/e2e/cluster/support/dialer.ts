@@ -4,11 +4,11 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-const canTellDiallers = process.platform === "linux";
+const canTellDialers = process.platform === "linux";
 
 /** `remotePort` is the port of the dialing end. Returns `undefined` if it belongs to none of them or is closed. */
-export function diallerOf(remotePort: number, localPort: number, pids: Iterable<number>): number | undefined {
-  if (!canTellDiallers) return undefined;
+export function dialerOf(remotePort: number, localPort: number, pids: Iterable<number>): number | undefined {
+  if (!canTellDialers) return undefined;
   const inode = inodeOf(remotePort, localPort);
   if (inode === undefined) return undefined;
   const name = `socket:[${inode}]`;

@@ -24,13 +24,13 @@ export interface GuardedRequest {
   readonly signal: AbortSignal;
 }
 
-export interface GuardedDialler {
+export interface GuardedDialer {
   /** Sends the request. Rejects with a message that names no address. */
   send(asked: GuardedRequest): Promise<GuardedAnswer>;
   close(): void;
 }
 
-interface GuardedDiallerOptions {
+interface GuardedDialerOptions {
   readonly connectMs: number;
   readonly maxAnswerBytes: number;
   /** Trusted certificates; `undefined` for those of Node.js. */
@@ -39,12 +39,12 @@ interface GuardedDiallerOptions {
   readonly proxies?: ForwardProxies | undefined;
 }
 
-export function openGuardedDialler({
+export function openGuardedDialer({
   connectMs,
   maxAnswerBytes,
   secureContext,
   proxies = NO_FORWARD_PROXIES,
-}: GuardedDiallerOptions): GuardedDialler {
+}: GuardedDialerOptions): GuardedDialer {
   const connect = { timeout: connectMs, lookup: guardedLookup, ...(secureContext !== undefined && { secureContext }) };
   const limits = { maxHeaderSize: MAX_HEADER_BYTES, pipelining: 1, connections: 32, keepAliveTimeout: 10_000 };
   const agent = openProxyAgent({ connect, ...limits }, proxies);
