@@ -26,7 +26,7 @@ export interface UsageCounts {
   readonly cacheCreation: number | undefined;
   readonly reasoning: number | undefined;
   /** Usage of further model calls of the same answer, which the other counts leave out. */
-  readonly besides?: Readonly<Record<"input" | "output" | "cached" | "cacheCreation", number>> | undefined;
+  readonly furtherCalls?: Readonly<Record<"input" | "output" | "cached" | "cacheCreation", number>> | undefined;
 }
 
 /**
@@ -43,8 +43,8 @@ export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefi
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
   const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
-  const { input, output, total, cached, cacheCreation, reasoning, besides } = counts;
-  const known = input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning ?? besides;
+  const { input, output, total, cached, cacheCreation, reasoning, furtherCalls } = counts;
+  const known = input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning ?? furtherCalls;
   return known === undefined ? undefined : counts;
 }
 
@@ -57,7 +57,7 @@ export function mergeCounts(known: UsageCounts | undefined, reported: UsageCount
     cached: reported.cached ?? known?.cached,
     cacheCreation: reported.cacheCreation ?? known?.cacheCreation,
     reasoning: reported.reasoning ?? known?.reasoning,
-    besides: reported.besides ?? known?.besides,
+    furtherCalls: reported.furtherCalls ?? known?.furtherCalls,
   };
 }
 
@@ -120,7 +120,7 @@ function messagesCounts(usage: Values): UsageCounts {
     cached: countOf(usage, "cache_read_input_tokens"),
     cacheCreation: countOf(usage, "cache_creation_input_tokens"),
     reasoning: countOf(objectOf(usage["output_tokens_details"]), "thinking_tokens"),
-    besides: usageBesides(usage["iterations"]),
+    furtherCalls: usageOfFurtherCalls(usage["iterations"]),
   };
 }
 
@@ -128,13 +128,13 @@ function messagesCounts(usage: Values): UsageCounts {
  * Types of the entries of `iterations` whose tokens the usage itself leaves out: the summary of a conversation that became too
  * long, and the advice of another model. They are billed all the same.
  */
-const BESIDES: ReadonlySet<unknown> = new Set(["compaction", "advisor_message"]);
+const FURTHER_CALL_TYPES: ReadonlySet<unknown> = new Set(["compaction", "advisor_message"]);
 
-function usageBesides(iterations: unknown): UsageCounts["besides"] {
-  let sum: UsageCounts["besides"];
+function usageOfFurtherCalls(iterations: unknown): UsageCounts["furtherCalls"] {
+  let sum: UsageCounts["furtherCalls"];
   for (const each of listOf(iterations)) {
     const entry = objectOf(each);
-    if (entry === undefined || !BESIDES.has(entry["type"])) continue;
+    if (entry === undefined || !FURTHER_CALL_TYPES.has(entry["type"])) continue;
     const { input = 0, output = 0, cached = 0, cacheCreation = 0 } = messagesCounts({ ...entry, iterations: null });
     sum = {
       input: input + (sum?.input ?? 0),
@@ -167,7 +167,7 @@ function compatCounts(usage: Values): UsageCounts {
 }
 
 export function usageOf(dialect: Dialect, reported: UsageCounts): Usage {
-  const counts = withBesides(reported);
+  const counts = withFurtherCalls(reported);
   const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
   const { input, output } = dialect === "messages" ? messagesTotals(counts) : compatTotals(counts);
   const cachedInputTokens = Math.min(cached, input);
@@ -183,15 +183,15 @@ export function usageOf(dialect: Dialect, reported: UsageCounts): Usage {
 }
 
 /** Returns the counts including those of further model calls. */
-function withBesides(counts: UsageCounts): UsageCounts {
-  const { besides, input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
-  if (besides === undefined) return counts;
+function withFurtherCalls(counts: UsageCounts): UsageCounts {
+  const { furtherCalls, input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
+  if (furtherCalls === undefined) return counts;
   return {
     ...counts,
-    input: input + besides.input,
-    output: Math.min(MAX_COUNT, (output ?? reasoning) + besides.output),
-    cached: Math.min(MAX_COUNT, cached + besides.cached),
-    cacheCreation: Math.min(MAX_COUNT, cacheCreation + besides.cacheCreation),
+    input: input + furtherCalls.input,
+    output: Math.min(MAX_COUNT, (output ?? reasoning) + furtherCalls.output),
+    cached: Math.min(MAX_COUNT, cached + furtherCalls.cached),
+    cacheCreation: Math.min(MAX_COUNT, cacheCreation + furtherCalls.cacheCreation),
   };
 }
 
