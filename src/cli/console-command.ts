@@ -23,7 +23,7 @@ interface RunOptions {
 }
 
 interface CommandResult {
-  readonly words: string;
+  readonly message: string;
   readonly lines: readonly (readonly { readonly text: string }[])[];
 }
 
@@ -78,13 +78,13 @@ export async function runCommand(
     child.once("close", (status, by) => {
       cleanUp();
       if (signal.aborted) return reject(signal.reason);
-      const words = endReason ?? (status === null ? `ended by ${by}` : `status ${status}`);
+      const message = endReason ?? (status === null ? `ended by ${by}` : `status ${status}`);
       const text = Buffer.concat(output).toString("utf8").replace(/\n$/, "");
       const lines =
         text === ""
           ? [[{ text: "it printed nothing" }]]
           : text.split("\n").map((one) => [{ text: escapeControls(one.replaceAll("\t", "    ")) }]);
-      resolve({ words, lines });
+      resolve({ message, lines });
     });
   });
 }

@@ -27,9 +27,9 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
       const found = await stat(resolvePath(io, file)).catch(() => undefined);
       return found === undefined ? "" : [found.ino, found.size, found.mtimeMs, found.mode].join();
     },
-    async sweep(documents, words, options) {
+    async sweep(documents, argumentText, options) {
       const { runSweepInProcess } = await import("./console-sweep.ts");
-      return await runSweepInProcess(documents, words, options, io);
+      return await runSweepInProcess(documents, argumentText, options, io);
     },
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");

@@ -55,21 +55,21 @@ const PROGRESS_MS = 250;
 /** Bytes of an excerpt: before the place where the verdict changes, and in total. */
 const BEFORE_BYTES = 60;
 const EXCERPT_BYTES = 240;
-const MAX_WORDS = 160;
+const MAX_TEXT_LENGTH = 160;
 
 const refused = (problems: readonly string[]): SweepAnswer => ({ kind: "refused", problems });
 
 /**
- * Runs the sweep on the document in force. `words`: data files, preceded by flags. Rejects with an `Error` that can be
+ * Runs the sweep on the document in force. `argumentText`: data files, preceded by flags. Rejects with an `Error` that can be
  * shown, or with the signal's reason.
  */
 export async function runSweepInProcess(
   documents: readonly OwnedDocument[],
-  words: string,
+  argumentText: string,
   { signal, onProgress }: JobOptions,
   io: Io,
 ): Promise<SweepAnswer> {
-  const split = splitWords(words);
+  const split = splitWords(argumentText);
   if (split.kind === "unclosed") throw new UsageError(`a ${split.quote} is not closed`);
   const parsed = parseFlags(SWEEP_FLAGS, split.words);
   if (parsed.kind === "help")
@@ -134,7 +134,7 @@ function checkJudges(subject: Subject, options: Options): void {
 interface SweepRequest {
   readonly options: Options;
   readonly files: readonly string[];
-  readonly note: (words: string) => void;
+  readonly note: (text: string) => void;
   readonly onProgress: JobOptions["onProgress"];
   /** Detector whose own threshold is swept; `undefined` to sweep `score_threshold`. */
   readonly detectorOfThreshold: string | undefined;
@@ -220,7 +220,7 @@ function changedCaseOf({ index, case: { file, line, text }, verdicts }: Changing
     file,
     line,
     excerpt: excerptOf(text, Number.isFinite(first) ? first : 0),
-    sides: verdicts.map(({ from, faults }) => ({ from, words: faults === undefined ? "" : faultText(faults) })),
+    sides: verdicts.map(({ from, faults }) => ({ from, fault: faults === undefined ? "" : faultText(faults) })),
   };
 }
 
@@ -238,11 +238,11 @@ function excerptOf(text: string, at: number): string {
 function faultText({ missed, missedLabels, extra, extraLabels }: Faults): string {
   const names = [...missed.map(({ type }) => type), ...missedLabels];
   const found = [...extra, ...extraLabels].map(({ type, score }) => `${type} ${score.toFixed(2)}`);
-  const words = [
+  const text = [
     ...(names.length === 0 ? [] : [`misses ${names.join(", ")}`]),
     ...(found.length === 0 ? [] : [`finds ${found.join(", ")}`]),
   ].join("; ");
-  return words.length <= MAX_WORDS ? words : `${words.slice(0, MAX_WORDS - 1)}…`;
+  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH - 1)}…`;
 }
 
 /** Returns a function that runs its argument at most once every `ms` milliseconds, and otherwise skips it. */
@@ -256,12 +256,12 @@ function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void
 }
 
 /** Returns a stream that passes each text written to it to `tell` as progress. */
-const lineWriter = (tell: (words: string) => void): Writable =>
+const lineWriter = (onLine: (line: string) => void): Writable =>
   new Writable({
     decodeStrings: false,
     write(chunk, _, done) {
-      const words = String(chunk).trim();
-      if (words !== "") tell(words);
+      const line = String(chunk).trim();
+      if (line !== "") onLine(line);
       done();
     },
   });

@@ -13,8 +13,8 @@ const UNREACHABLE: ExitStatus = 3;
 /** Reports a failed call. Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
 export function reportFailure(verb: string, error: unknown, address: AdminAddress, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-  const { words, remedy, isUnreachable } = explain(error, address);
-  io.stderr.write(`gateway ${verb}: ${escapeControls(words)}\n`);
+  const { words: text, remedy, isUnreachable } = explain(error, address);
+  io.stderr.write(`gateway ${verb}: ${escapeControls(text)}\n`);
   if (remedy !== undefined) io.stderr.write(`try: ${remedy}\n`);
   if (isUnreachable) return UNREACHABLE;
   return (error.code === "unauthenticated" ? statusOf(error.cause) : undefined) ?? REFUSED;

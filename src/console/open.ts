@@ -21,10 +21,10 @@ import type { ScreenStore } from "./parts/render-console.tsx";
 import type { RecordFile } from "./parts/session-recorder.ts";
 import { keepTail } from "./run/audit-file-tail.ts";
 import { createEffects } from "./run/effects.ts";
-import { wordsOf } from "./run/failure-text.ts";
+import { failureText } from "./run/failure-text.ts";
 import { DARK as DARK_THEME, LIGHT as LIGHT_THEME } from "./settings/themes.ts";
 import { withFlash } from "./store/flash.ts";
-import { initialState } from "./store/initial.ts";
+import { initialState } from "./store/initial-state.ts";
 import { maskState } from "./store/mask-state.ts";
 import { createStep } from "./store/reducer.ts";
 import { needsOf } from "./store/selectors.ts";
@@ -73,7 +73,7 @@ export type ConsoleEnd =
   /** The operator chose another gateway. */
   | { readonly kind: "context"; readonly name: string }
   /** The operator left before any gateway had answered. */
-  | { readonly kind: "never_reached"; readonly words: string }
+  | { readonly kind: "never_reached"; readonly message: string }
   | { readonly kind: "signal"; readonly signal: "SIGTERM" | "SIGINT" | "SIGHUP" };
 
 const TICK_MS = 1_000;
@@ -129,7 +129,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
         },
       }),
     ...(options.theme === undefined &&
-      terminal.hasColour &&
+      terminal.hasColor &&
       !terminal.isScreenReader && {
         onBackground: (isLight: boolean) => {
           if (isLight !== wasLight) rendered?.setTheme(themeBy(isLight));
@@ -201,7 +201,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
       wasReached ||= link.state.kind === "online" || link.state.kind === "signed_out";
       dispatch({ kind: "link", link });
     },
-    onNote: (words) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
+    onNote: (message) => dispatch({ kind: "flash", flash: { message, tone: "warn" } }),
     signal: stop.signal,
   });
   life.own("watch", watch, (it) => it.close());
@@ -234,7 +234,7 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
           file: options.record,
           now,
           theme: themeBy(false),
-          onEnd: (words) => setImmediate(() => dispatch({ kind: "flash", flash: { words, tone: "warn" } })),
+          onEnd: (text) => setImmediate(() => dispatch({ kind: "flash", flash: { message: text, tone: "warn" } })),
         });
   const recordFrame = (): void => recorder?.frame(drawScreen(maskState(state), VIEWS, drawWorkbench), state.size);
   const store: ScreenStore = {
@@ -259,14 +259,14 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
     store,
     gate: screen.output,
     onCrash: (error: unknown) => end({ kind: "fault", error }),
-    onPrinted: (words: string) => dispatch({ kind: "flash", flash: { words, tone: "warn" } }),
+    onPrinted: (text: string) => dispatch({ kind: "flash", flash: { message: text, tone: "warn" } }),
   };
   const remember = async (name: "history" | "statements" | "preferences"): Promise<void> =>
     dispatch({ kind: "remembered", name, text: await ports.memory.load(name) });
   // Waits for the preferences, since a function key may be pressed before the first frame, and columns must not change
   // after it.
   await Promise.race([remember("preferences"), pause(PREFERENCES_LIMIT_MS, stop.signal)]);
-  const theme = terminal.hasColour ? themeBy(wasLight) : MONO;
+  const theme = terminal.hasColor ? themeBy(wasLight) : MONO;
   const rendered = life.own(
     "screen",
     terminal.hasCursor
@@ -285,14 +285,14 @@ export async function openConsole(options: ConsoleOptions): Promise<ConsoleEnd> 
   if (auditFile !== undefined) {
     keepTail({
       follow: (fromEnd, signal) =>
-        ports.follow(auditFile, fromEnd, signal, (why) =>
-          dispatch({ kind: "tail_waiting", why: why === undefined ? undefined : `${auditFile}: ${why}` }),
+        ports.follow(auditFile, fromEnd, signal, (reason) =>
+          dispatch({ kind: "tail_waiting", reason: reason === undefined ? undefined : `${auditFile}: ${reason}` }),
         ),
       signal: stop.signal,
       onLines: (lines) => dispatch({ kind: "tail", lines }),
     }).catch((error: unknown) => {
       if (!stop.signal.aborted)
-        dispatch({ kind: "flash", flash: { words: wordsOf(error, firstEndpoint), tone: "fail" } });
+        dispatch({ kind: "flash", flash: { message: failureText(error, firstEndpoint), tone: "fail" } });
     });
   }
   if (options.signal.aborted) end(onSignal(options.signal));
@@ -309,7 +309,7 @@ const isByItself = ({ kind }: Event): boolean =>
 
 function leaving(wasReached: boolean, { link }: State): ConsoleEnd {
   if (wasReached || link.state.kind !== "offline") return { kind: "left" };
-  return { kind: "never_reached", words: link.state.failure.message };
+  return { kind: "never_reached", message: link.state.failure.message };
 }
 
 /** Reads the signal's name from `by` of the command's `Interrupted` error. */

@@ -9,7 +9,7 @@ export {
 } from "./actions/acknowledgement-dialogs.ts";
 export { mintDialog, revokeDialog, rotateDialog } from "./actions/key-dialogs.ts";
 export { putSecretDialog, secretsRemovalDialog } from "./actions/secret-dialogs.ts";
-export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, writeWhy } from "./actions/source-dialogs.ts";
+export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, whyNotWritable } from "./actions/source-dialogs.ts";
 export { liftDialog, suspendDialog, suspensionOf } from "./actions/suspension-dialogs.ts";
 export type { Context } from "./model/context.ts";
 export { type Data, type Need, rowsOf } from "./model/data.ts";
@@ -22,5 +22,5 @@ export { runTask } from "./run/run-task.ts";
 export { putDocument } from "./run/write-document.ts";
 export { attentionNeeds, attentionOf } from "./views/attention.ts";
 export { withoutAcknowledged } from "./views/attention-acknowledged.ts";
-export { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./views/attention-item.ts";
+export { type AttentionItem, acknowledgeableOf, alertText, SEVERITIES } from "./views/attention-item.ts";
 export { readOnce } from "./watch/read-once.ts";

@@ -76,16 +76,16 @@ test("a file that owns the document is written with a higher version, and only o
   const text = "version: 7 # seven\n";
   const ports = createDocumentPorts(bufferIo({ cwd: folder }));
   const tryIt = () => ports.tryPack(owned(text, { file }), [PACK], quiet);
-  assert.match((await tryIt()).why ?? "", /is not on this machine/);
+  assert.match((await tryIt()).blockedReason ?? "", /is not on this machine/);
   const elsewhere = owned(text, { file: "/nowhere/deployment.yaml" });
   assert.match(
-    (await ports.tryPack(elsewhere, [PACK], quiet)).why ?? "",
+    (await ports.tryPack(elsewhere, [PACK], quiet)).blockedReason ?? "",
     /is not on this machine \(there is no directory/,
   );
   await writeFile(file, "version: 6\n");
-  assert.match((await tryIt()).why ?? "", /differs from the configuration in force/);
+  assert.match((await tryIt()).blockedReason ?? "", /differs from the configuration in force/);
   await writeFile(file, text, { mode: 0o640 });
-  const { change, why } = await tryIt();
+  const { change, blockedReason: why } = await tryIt();
   assert.equal(why, undefined);
   if (change === undefined) throw new Error("there is a change");
   assert.match(change.after, /^version: 8 # seven\n/);

@@ -61,7 +61,7 @@ const textOf = (lines: readonly (readonly { readonly text: string }[])[]): strin
   lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 
 test("a program gets its exact arguments, no input, and the current address", async () => {
-  const { words, lines } = await ran([
+  const { message: words, lines } = await ran([
     "/bin/sh",
     "-c",
     'cat; printf "%s|" "$@"; echo; env | grep GATEWAY_',
@@ -73,14 +73,14 @@ test("a program gets its exact arguments, no input, and the current address", as
 });
 
 test("a program's output contains no terminal escapes, and its exit status is reported", async () => {
-  const { words, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
+  const { message: words, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
   assert.deepEqual([words, textOf(lines)], ["status 7", "\\u001b[2Jx"]);
   await assert.rejects(ran(["/nowhere/at-all"]), /there is no such program/);
 });
 
 test("a program that does not end is killed with its children, and so is one with too much output", async () => {
-  assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).words, "ended after 0.1 s");
-  const { words, lines } = await ran(["/bin/sh", "-c", "yes"]);
+  assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).message, "ended after 0.1 s");
+  const { message: words, lines } = await ran(["/bin/sh", "-c", "yes"]);
   assert.equal(words, "ended: its output exceeded 1 MiB");
   assert.ok(textOf(lines).length <= 1 << 20);
   const stop = new AbortController();

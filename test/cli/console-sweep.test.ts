@@ -82,15 +82,15 @@ test("a changing case is listed with its place, the threshold from which it is w
   const { steps, changedCases, changedCount } = resultOf(await sweep("c.jsonl"));
   assert.deepEqual([changedCases.map(({ line }) => line), changedCount], [[2, 3, 4], 3]);
   const [second, third, fourth] = changedCases;
-  assert.equal(second?.sides[0]?.words, "");
-  assert.match(second?.sides.at(-1)?.words ?? "", /^misses DATE_TIME$/);
-  assert.match(third?.sides[0]?.words ?? "", /^finds DATE_TIME 0\.\d\d$/);
-  assert.equal(third?.sides.at(-1)?.words, "");
+  assert.equal(second?.sides[0]?.fault, "");
+  assert.match(second?.sides.at(-1)?.fault ?? "", /^misses DATE_TIME$/);
+  assert.match(third?.sides[0]?.fault ?? "", /^finds DATE_TIME 0\.\d\d$/);
+  assert.equal(third?.sides.at(-1)?.fault, "");
   assert.match(fourth?.excerpt ?? "", /^…é+ on 12\/31\/1999 it was$/);
   // One bit per step for each case that is wrong at it.
   for (const { index, sides } of changedCases) {
     for (const [at, { wrong }] of steps.entries()) {
-      const words = sides.findLast(({ from }) => from <= at)?.words ?? "";
+      const words = sides.findLast(({ from }) => from <= at)?.fault ?? "";
       assert.equal(((wrong[index >> 3] ?? 0) >> (index & 7)) & 1, words === "" ? 0 : 1);
     }
   }

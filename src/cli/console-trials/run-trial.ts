@@ -114,7 +114,7 @@ const refused = (problems: readonly string[]): Trial => ({
   problems,
   change: undefined,
   compiling: undefined,
-  why: undefined,
+  blockedReason: undefined,
 });
 
 async function trialOf(document: OwnedDocument, text: string, io: Io): Promise<Trial> {
@@ -124,7 +124,7 @@ async function trialOf(document: OwnedDocument, text: string, io: Io): Promise<T
     problems: [],
     change: { ...document, after },
     compiling: await compilingOf(document, after, io),
-    why: await whyNotEditableHere(document, io),
+    blockedReason: await whyNotEditableHere(document, io),
   };
 }
 
@@ -136,7 +136,7 @@ async function compilingOf({ source, text }: OwnedDocument, after: string, io: I
     (await problemsOf(source, text, io)).flatMap((it) => (it.severity === "error" ? [it.message] : [])),
   );
   const isNew = problems.some(({ severity, message }) => severity === "error" && !before.has(message));
-  return isNew ? { kind: "refused", problems: errors } : { kind: "not_here", why: errors[0] ?? "" };
+  return isNew ? { kind: "refused", problems: errors } : { kind: "not_here", reason: errors[0] ?? "" };
 }
 
 async function problemsOf(name: string, text: string, { env }: Io) {

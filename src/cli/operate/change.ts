@@ -69,10 +69,10 @@ export async function runChange(
   const { verb, dialog, context, consent } = change;
   const values = withDefaults(dialog, change.values);
   for (const field of dialog.fields) {
-    const why = field.kind === "text" ? field.why?.(values[field.id] ?? "") : undefined;
+    const why = field.kind === "text" ? field.validate?.(values[field.id] ?? "") : undefined;
     if (why !== undefined) throw new UsageError(`${field.label.toLowerCase()}: ${why}`);
   }
-  const why = dialog.why?.(values, context);
+  const why = dialog.blockedReason?.(values, context);
   if (why !== undefined) {
     io.stderr.write(`gateway ${verb}: ${why}\n`);
     return 1;
@@ -85,7 +85,7 @@ export async function runChange(
       return 1;
     }
   }
-  const { words, secret } = await console.runTask(dialog.task(values, context), {
+  const { message, secret } = await console.runTask(dialog.task(values, context), {
     client: gateway.client,
     signal: io.signal,
     unsettled: new Map(),
@@ -98,7 +98,7 @@ export async function runChange(
     secretIn: async (text) => (await import("../../server/detectors/index.ts")).secretIn(text),
   });
   if (secret !== undefined) io.stdout.write(`${secret}\n`);
-  io.stderr.write(`${words}\n`);
+  io.stderr.write(`${message}\n`);
   io.stderr.write(`${await appliedText(gateway, io.signal)}\n`);
   return 0;
 }

@@ -253,7 +253,7 @@ export const rollback = {
       const source = sourceOf(options.source, it);
       if (missingSource("config rollback", source, it, io)) return 1;
       const dialog = console.rollbackDialog(source, revision, context);
-      const why = dialog.why?.({}, context);
+      const why = dialog.blockedReason?.({}, context);
       if (why !== undefined) {
         io.stderr.write(`gateway config rollback: ${why}\n`);
         return 1;
@@ -289,7 +289,7 @@ export const edit = {
     return openDocuments("config edit", options, io, async (it) => {
       const source = sourceOf(named, it);
       if (missingSource("config edit", source, it, io)) return 1;
-      const why = it.console.writeWhy(it.context);
+      const why = it.console.whyNotWritable(it.context);
       if (why !== undefined) {
         io.stderr.write(`gateway config edit: ${why}\n`);
         return 1;

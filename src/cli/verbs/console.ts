@@ -61,7 +61,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
           : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings lists all faults`,
       theme,
       hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
-      contexts: contexts.map((one) => ({ name: one.name, about: endpointText(one) })),
+      contexts: contexts.map((one) => ({ name: one.name, address: endpointText(one) })),
       context,
       record,
       signal: io.signal,
@@ -74,7 +74,7 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
     case "left":
       return 0;
     case "never_reached":
-      io.stderr.write(`gateway console: ${end.words}\n`);
+      io.stderr.write(`gateway console: ${end.message}\n`);
       return 3;
     case "signal":
       return STATUS_OF[end.signal];

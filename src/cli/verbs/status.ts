@@ -110,7 +110,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
     const alerts = shown.map((item) => [
       `${console.SEVERITIES[item.severity].mark} ${item.what}`,
       item.id,
-      console.saying(item, context.now),
+      console.alertText(item, context.now),
     ]);
     const heads = ["alert", "name", "says"].map((name) => ({ name, isNumeric: false }));
     yield* tableLines(heads, alerts, io.columns());
@@ -129,13 +129,13 @@ function* jsonOf(
   { status, members, shown, acknowledged, unread, isFailing, context }: Overview,
   io: Io,
 ): Generator<string> {
-  const alert = ({ id, severity, what, kind, name, says, ends, until }: AttentionItem) => ({
+  const alert = ({ id, severity, what, kind, name, text, ends, until }: AttentionItem) => ({
     id,
     severity,
     what,
     kind,
     name,
-    says,
+    says: text,
     ...(until !== undefined && { until: new Date(until.at).toISOString() }),
     ...(ends !== undefined && { ends: new Date(ends.at).toISOString() }),
   });

@@ -70,9 +70,9 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
         isReached = true;
       } catch (error) {
         if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-        const { words, isUnreachable } = explain(error, address);
+        const { words: text, isUnreachable } = explain(error, address);
         isReached = !isUnreachable;
-        why = words;
+        why = text;
         // Waiting does not help if the caller is not authorized.
         if (error.status === 401 || error.status === 403) {
           io.stderr.write(`gateway wait: ${escapeControls(why)}\n`);

@@ -39,7 +39,7 @@ function patternOf({ pattern }: Readonly<Record<string, unknown>>): RegExp {
  * Returns the reason why the admin API refuses the name, such as that of a caller with a thousand characters; `undefined` if it
  * is valid.
  */
-export const whyNoName = (id: string): string | undefined =>
+export const nameProblem = (id: string): string | undefined =>
   NAME.test(id) && id.isWellFormed()
     ? undefined
     : "its name is too long to be acknowledged, or contains control characters";
@@ -57,7 +57,7 @@ const acknowledgementText = ({ reason, by, until }: AcknowledgementRecord, now: 
 
 const DURATIONS = ["30m", "1h", "4h", "8h", "24h", "72h", "168h"] as const;
 
-const whyNoReason = (text: string): string | undefined =>
+const reasonProblem = (text: string): string | undefined =>
   REASON.test(text)
     ? undefined
     : text === ""
@@ -65,7 +65,7 @@ const whyNoReason = (text: string): string | undefined =>
       : "1 to 500 characters, no control characters";
 
 const fieldsOf = (reason: string): readonly Field[] => [
-  { kind: "text", id: "reason", label: "Reason", initial: reason, isRequired: true, why: whyNoReason },
+  { kind: "text", id: "reason", label: "Reason", initial: reason, isRequired: true, validate: reasonProblem },
   { kind: "choice", id: "duration", label: "For", initial: "4h", choices: DURATIONS },
 ];
 
@@ -90,7 +90,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
       }),
     ],
     confirm: { kind: "yes", button: "acknowledge" },
-    why: (_, { data }) => whyUnread(data),
+    blockedReason: (_, { data }) => whyUnread(data),
     task: ({ reason = "", duration = "" }) => ({
       kind: "actions",
       actions: items.map(({ name, label, severity, degree }) =>
@@ -99,7 +99,7 @@ export function acknowledgeDialog(items: readonly Acknowledgeable[], context: Co
     }),
     undo: () => (then) =>
       before.length === items.length
-        ? againDialog(before)
+        ? acknowledgeAgainDialog(before)
         : liftAcknowledgementsDialog(
             items.map(({ name }) => name),
             then,
@@ -140,34 +140,34 @@ export function liftAcknowledgementsDialog(names: readonly string[], atFirst: Co
       ["Effect", line("the alert is shown in every operator's overview again")],
     ],
     confirm: { kind: "yes", button: "lift now" },
-    why: (_, context) => whyNotAcknowledged(context, names),
+    blockedReason: (_, context) => whyNotAcknowledged(context, names),
     task: (_, context) => ({
       kind: "actions",
       actions: active(context).map(({ name }) =>
         actionOf("delete_acknowledgement", { params: { name } }, () => ({
-          words: `${escapeControls(name)}: acknowledgement lifted`,
+          message: `${escapeControls(name)}: acknowledgement lifted`,
         })),
       ),
     }),
-    undo: (_, context) => againOf(active(context)),
+    undo: (_, context) => acknowledgeAgainUndo(active(context)),
   };
 }
 
 /** Maximum number of acknowledgements that are listed individually. */
 const MAX_LISTED = 8;
 
-const againOf = (before: readonly AcknowledgementRecord[]): CreateUndo | undefined =>
-  before.length === 0 ? undefined : () => againDialog(before);
+const acknowledgeAgainUndo = (before: readonly AcknowledgementRecord[]): CreateUndo | undefined =>
+  before.length === 0 ? undefined : () => acknowledgeAgainDialog(before);
 
 /** Undoes a lift or a changed end: acknowledges as before, for the remaining time. */
-function againDialog(before: readonly AcknowledgementRecord[]): Dialog {
+function acknowledgeAgainDialog(before: readonly AcknowledgementRecord[]): Dialog {
   const left = (now: number) => before.filter(({ until }) => Date.parse(until) > now);
   return {
     title: `Acknowledge ${plural(before.length, "row")} again`,
     fields: [],
     lines: (_, { now }) => left(now).map((row): Lines[number] => ["Again", line(acknowledgementText(row, now))]),
     confirm: { kind: "yes", button: "acknowledge again" },
-    why: (_, { now }) => (left(now).length === 0 ? "it would have ended by now" : undefined),
+    blockedReason: (_, { now }) => (left(now).length === 0 ? "it would have ended by now" : undefined),
     task: (_, { now }) => ({
       kind: "actions",
       actions: left(now).map(({ name, reason, until, severity, degree }) =>
@@ -191,5 +191,5 @@ interface Put {
 
 const putAction = (name: string, label: string, given: Put): Action =>
   actionOf("put_acknowledgement", { params: { name }, body: given }, () => ({
-    words: `${escapeControls(label)} acknowledged for ${given.duration}`,
+    message: `${escapeControls(label)} acknowledged for ${given.duration}`,
   }));

@@ -5,7 +5,7 @@ import type { Intent } from "../model/view.ts";
 /** Maximum length of a file name; longer than any path that a system accepts. */
 const MAX_FILE_LENGTH = 4_096;
 
-export const fileWhy = (file: string): string | undefined =>
+export const fileProblem = (file: string): string | undefined =>
   file.trim() === ""
     ? "a file name is needed"
     : file.length > MAX_FILE_LENGTH
@@ -23,6 +23,6 @@ export const askFile = (label: string, initial: string, go: (file: string) => In
 
 /** Continues only if a file was named. */
 function ifNamed(file: string, next: () => Intent): Intent {
-  const why = fileWhy(file);
-  return why === undefined ? next() : { kind: "flash", words: `canceled: ${why}`, tone: "warn" };
+  const reason = fileProblem(file);
+  return reason === undefined ? next() : { kind: "flash", message: `canceled: ${reason}`, tone: "warn" };
 }

@@ -45,11 +45,11 @@ export function quorumOf(members: readonly Member[]): Quorum {
 /** Describes the quorum: `3 voters, quorum 2, tolerates the loss of 1`; silent voters reduce the tolerance. */
 export function quorumText({ voters, quorum, tolerates, reachable, isMet }: Quorum): string {
   if (voters === 0) return "no voters";
-  const words = `${plural(voters, "voter")}, quorum ${quorum}`;
-  if (!isMet) return words;
-  if (reachable === voters) return `${words}, tolerates ${tolerates === 0 ? "no loss" : `the loss of ${tolerates}`}`;
+  const text = `${plural(voters, "voter")}, quorum ${quorum}`;
+  if (!isMet) return text;
+  if (reachable === voters) return `${text}, tolerates ${tolerates === 0 ? "no loss" : `the loss of ${tolerates}`}`;
   const left = reachable - quorum;
-  return `${words}, tolerates ${left === 0 ? "no further loss" : `the loss of ${left} more`}`;
+  return `${text}, tolerates ${left === 0 ? "no further loss" : `the loss of ${left} more`}`;
 }
 
 /** Returns `LOSING EITHER NODE STOPS WRITES`; `undefined` while a voter may be lost. */
@@ -62,7 +62,7 @@ export type Reduction =
   /** The reduction removes no member. */
   | { readonly kind: "nothing" }
   /** The change would be refused, or could never be decided. */
-  | { readonly kind: "impossible"; readonly why: string; readonly needsRecovery: boolean }
+  | { readonly kind: "impossible"; readonly reason: string; readonly needsRecovery: boolean }
   | {
       readonly kind: "possible";
       readonly removed: readonly string[];
@@ -81,7 +81,7 @@ export function reductionOf(members: readonly Member[], keep: readonly string[])
   if (!before.isMet) {
     return {
       kind: "impossible",
-      why: `${before.reachable} of ${plural(before.voters, "voter")} reachable, quorum ${before.quorum}: no quorum, so this change would be refused too`,
+      reason: `${before.reachable} of ${plural(before.voters, "voter")} reachable, quorum ${before.quorum}: no quorum, so this change would be refused too`,
       needsRecovery: true,
     };
   }
@@ -93,6 +93,6 @@ export function reductionOf(members: readonly Member[], keep: readonly string[])
   return { kind: "possible", removed, after };
 }
 
-function refusedReduction(why: string): Reduction {
-  return { kind: "impossible", why, needsRecovery: false };
+function refusedReduction(reason: string): Reduction {
+  return { kind: "impossible", reason, needsRecovery: false };
 }

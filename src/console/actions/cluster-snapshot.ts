@@ -9,7 +9,7 @@ import { rowsOf } from "../model/data.ts";
 import type { Dialog, Field, FieldValues, JobRequest, SingleTask, Task } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import type { Intent } from "../model/view.ts";
-import { askFile, fileWhy } from "./ask-file.ts";
+import { askFile, fileProblem } from "./ask-file.ts";
 import { leaderOf } from "./known-members.ts";
 
 /** Returns `gateway-20261120-140207.tgz`; `now` is in milliseconds since 1970. */
@@ -54,9 +54,9 @@ export function snapshotFields(opened: Pick<Context, "now" | "data">): readonly 
 
 const isSaved = (values: FieldValues): boolean => values[SNAPSHOT] === SAVE || values[SNAPSHOT] === SAVE_HERE;
 
-export function snapshotWhy(values: FieldValues): string | undefined {
+export function snapshotProblem(values: FieldValues): string | undefined {
   if (values[SNAPSHOT] === SKIP) return undefined;
-  if (isSaved(values)) return fileWhy(values[FILE] ?? "");
+  if (isSaved(values)) return fileProblem(values[FILE] ?? "");
   return "choose whether a snapshot is saved first, or skipped";
 }
 
@@ -74,7 +74,7 @@ export function snapshotLine(values: FieldValues, context: Pick<Context, "data">
 }
 
 /** Puts a snapshot before the action, if one was chosen. */
-export function behindSnapshot(values: FieldValues, task: SingleTask): Task {
+export function withSnapshotFirst(values: FieldValues, task: SingleTask): Task {
   const file = values[FILE] ?? "";
   if (!isSaved(values)) return task;
   return { kind: "steps", steps: [{ kind: "job", job: saving(file, values[SNAPSHOT] === SAVE_HERE) }, task] };
@@ -84,7 +84,7 @@ export const restoreSnapshot = (context: Context): Intent =>
   askFile("restore snapshot from", "", (file) => ({ kind: "dialog", dialog: restoreDialog(file, context) }));
 
 /** Returns the reason why nothing can be restored now. */
-export const restoreWhy = (context: Pick<Context, "data">): string | undefined =>
+export const whyNotRestorable = (context: Pick<Context, "data">): string | undefined =>
   leaderOf(context) === undefined ? "no leader is known, so nothing can be restored" : undefined;
 
 /**
@@ -114,13 +114,13 @@ export function restoreDialog(file: string, opened: Context): Dialog {
       label: "type the id of the leader",
       expected: () => leader ?? "",
     },
-    why(values, context) {
+    blockedReason(values, context) {
       const now = leaderOf(context);
       if (leader === undefined || now === undefined) return "no leader is known, so nothing can be restored";
       if (now !== leader)
         return `${escapeControls(now)} is the leader now, not ${escapeControls(leader)}: close this dialog and start again`;
-      return snapshotWhy(values);
+      return snapshotProblem(values);
     },
-    task: (values) => behindSnapshot(values, { kind: "job", job: { kind: "restore_snapshot", file } }),
+    task: (values) => withSnapshotFirst(values, { kind: "job", job: { kind: "restore_snapshot", file } }),
   };
 }

@@ -61,7 +61,14 @@ export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dial
   return {
     title: "Mint a key",
     fields: [
-      { kind: "text", id: "name", label: "Name", initial: "", isRequired: true, why: (text) => whyNoName(text, data) },
+      {
+        kind: "text",
+        id: "name",
+        label: "Name",
+        initial: "",
+        isRequired: true,
+        validate: (text) => nameProblem(text, data),
+      },
       {
         kind: "text",
         id: "profile",
@@ -69,10 +76,10 @@ export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dial
         initial: proposed.profile,
         isProposal: true,
         suggestions: ["", ...rowsOf(data, "profiles").map(({ name }) => name)],
-        why: (text) => whyNoProfile(text, data),
+        validate: (text) => profileProblem(text, data),
       },
       { kind: "choice", id: "end", label: "Expires in", initial: proposed.end, choices: LIFETIME_CHOICES },
-      { kind: "text", id: "metadata", label: "Metadata", initial: "", why: whyNoMetadata },
+      { kind: "text", id: "metadata", label: "Metadata", initial: "", validate: metadataProblem },
     ],
     lines({ name = "", profile = "", end = "never" }, { data, now }) {
       const named = name === "" ? "a key" : escapeControls(name);
@@ -85,27 +92,27 @@ export function mintDialog({ data }: Pick<Context, "data">, like?: string): Dial
       ];
     },
     confirm: { kind: "yes", button: "mint" },
-    why: ({ name = "", profile = "", metadata = "" }, { data }) =>
-      whyNoName(name, data) ?? whyNoProfile(profile, data) ?? whyNoMetadata(metadata),
+    blockedReason: ({ name = "", profile = "", metadata = "" }, { data }) =>
+      nameProblem(name, data) ?? profileProblem(profile, data) ?? metadataProblem(metadata),
     task: (values) => ({ kind: "actions", actions: [mintAction(values)] }),
   };
 }
 
-function whyNoName(name: string, data: Data): string | undefined {
+function nameProblem(name: string, data: Data): string | undefined {
   if (name === "") return "a key needs a name";
   if (!NAME.test(name))
     return "a name has 1 to 128 letters, digits, `_`, `.` and `-`, and begins with a letter or a digit";
   return keyNamed(data, name) === undefined ? undefined : `there is a key named ${name} already`;
 }
 
-function whyNoProfile(profile: string, data: Data): string | undefined {
+function profileProblem(profile: string, data: Data): string | undefined {
   if (profile === "" || data.get({ id: "list_profiles" })?.value === undefined) return undefined;
   return profileNamed(data, profile) === undefined ? `there is no profile ${escapeControls(profile)}` : undefined;
 }
 
-function whyNoMetadata(text: string): string | undefined {
+function metadataProblem(text: string): string | undefined {
   const read = metadataOf(text);
-  return read.kind === "invalid" ? read.why : undefined;
+  return read.kind === "invalid" ? read.problem : undefined;
 }
 
 function profileText(name: string, data: Data): string {
@@ -149,9 +156,9 @@ function mintAction({ name = "", profile = "", end = "never", metadata: pairs = 
  */
 function outcomeWithKey(name: string, done: "minted" | "rotated", key: string | undefined): Outcome {
   const named = escapeControls(name);
-  if (key !== undefined) return { words: `${named} ${done}; its text is shown this once`, secret: key };
+  if (key !== undefined) return { message: `${named} ${done}; its text is shown this once`, secret: key };
   return {
-    words: `${named} was ${done} by an earlier try of this request, and its text cannot be shown again: rotate it for a new one`,
+    message: `${named} was ${done} by an earlier try of this request, and its text cannot be shown again: rotate it for a new one`,
   };
 }
 
@@ -178,11 +185,11 @@ export function revokeDialog(names: readonly string[]): Dialog {
     confirm: isOne
       ? { kind: "typed", button: "revoke", label: "type the name of the key", expected: () => name }
       : { kind: "typed", button: "revoke", label: "type the number of keys", expected: () => String(names.length) },
-    why: (_, { data }) => whyGone(names, data),
+    blockedReason: (_, { data }) => whyGone(names, data),
     task: () => ({
       kind: "actions",
       actions: names.map((it) =>
-        actionOf("delete_key", { params: { name: it } }, () => ({ words: `${escapeControls(it)} revoked` })),
+        actionOf("delete_key", { params: { name: it } }, () => ({ message: `${escapeControls(it)} revoked` })),
       ),
     }),
   };
@@ -225,7 +232,7 @@ export function rotateDialog(name: string): Dialog {
       ["Secret", line("the new text is shown once, here")],
     ],
     confirm: { kind: "typed", button: "rotate", label: "type the name of the key", expected: () => name },
-    why: (_, { data }) => whyGone([name], data),
+    blockedReason: (_, { data }) => whyGone([name], data),
     task: () => ({
       kind: "actions",
       actions: [actionOf("rotate_key", { params: { name } }, ({ key }) => outcomeWithKey(name, "rotated", key))],
@@ -244,12 +251,12 @@ export function extendDialog(name: string): Dialog {
       return [...known, ["Then", line(`it ${expiryText(next, now)}`)], ...comparison(key, next, now)];
     },
     confirm: { kind: "yes", button: "set the expiry" },
-    why: (_, { data }) => whyGone([name], data),
+    blockedReason: (_, { data }) => whyGone([name], data),
     task: ({ end = "30d" }) => ({
       kind: "actions",
       actions: [
         actionOf("update_key", { params: { name }, body: { expires_in: LIFETIMES.get(end) ?? null } }, (answer) => ({
-          words: escapeControls(
+          message: escapeControls(
             answer.expires_at === null ? `${name} never expires` : `${name} expires at ${answer.expires_at}`,
           ),
         })),
@@ -274,14 +281,14 @@ function formerExpiryDialog(name: string, end: number | undefined): Dialog {
       return [...known, ["Then", line(`it ${expiryText(end, now)}`)], ...comparison(key, end, now)];
     },
     confirm: { kind: "yes", button: "set the expiry" },
-    why: (_, { data, now }) => (isPast(now) ? "it would have expired by now" : whyGone([name], data)),
+    blockedReason: (_, { data, now }) => (isPast(now) ? "it would have expired by now" : whyGone([name], data)),
     task: (_, { now }) => ({
       kind: "actions",
       actions: [
         actionOf(
           "update_key",
           { params: { name }, body: { expires_in: end === undefined ? null : formatDuration(end - now) } },
-          () => ({ words: `${escapeControls(name)} ${expiryText(end, now)} again` }),
+          () => ({ message: `${escapeControls(name)} ${expiryText(end, now)} again` }),
         ),
       ],
     }),

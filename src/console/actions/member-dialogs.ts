@@ -13,7 +13,7 @@ import type { Context } from "../model/context.ts";
 import type { Dialog, FieldValues, Task } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
 import { fragilityOf, isReachable, quorumOf, quorumText, type Reduction, reductionOf } from "./cluster-quorum.ts";
-import { behindSnapshot, snapshotFields, snapshotLine, snapshotWhy } from "./cluster-snapshot.ts";
+import { snapshotFields, snapshotLine, snapshotProblem, withSnapshotFirst } from "./cluster-snapshot.ts";
 import { leaderOf, memberOf, membersOf } from "./known-members.ts";
 
 type Reads = Pick<Context, "data">;
@@ -22,7 +22,7 @@ type Rows = readonly (readonly [label: string, line: Line])[];
 const NO_LEADER = "no leader is known: there may be an election, or no majority (H)";
 
 /** Returns the reason why leadership cannot move to the member. */
-export function leadWhy(id: string, context: Reads): string | undefined {
+export function whyNotLeader(id: string, context: Reads): string | undefined {
   const member = memberOf(context, id);
   const shown = escapeControls(id);
   if (member === undefined) return `${shown} is no longer a member`;
@@ -49,12 +49,12 @@ export function leadDialog(id: string): Dialog {
       ];
     },
     confirm: { kind: "yes", button: "hand over" },
-    why: (_, context) => leadWhy(id, context),
+    blockedReason: (_, context) => whyNotLeader(id, context),
     task: () => ({
       kind: "actions",
       actions: [
         actionOf("transfer_leader", { body: { to: id } }, ({ leader }) => ({
-          words: `${escapeControls(leader)} leads`,
+          message: `${escapeControls(leader)} leads`,
         })),
       ],
     }),
@@ -62,14 +62,14 @@ export function leadDialog(id: string): Dialog {
 }
 
 /** Returns the reason why the member cannot be removed. */
-export function removeWhy(id: string, context: Reads): string | undefined {
+export function whyNotRemovable(id: string, context: Reads): string | undefined {
   if (memberOf(context, id) === undefined) return `${escapeControls(id)} is no longer a member`;
   if (membersOf(context).length === 1) return `${escapeControls(id)} is the only member`;
   const reduction = reductionWithout(id, context);
-  return reduction.kind === "impossible" ? whyImpossible(reduction) : leaderlessWhy(context);
+  return reduction.kind === "impossible" ? whyImpossible(reduction) : whyLeaderless(context);
 }
 
-const leaderlessWhy = (context: Reads): string | undefined => (leaderOf(context) === undefined ? NO_LEADER : undefined);
+const whyLeaderless = (context: Reads): string | undefined => (leaderOf(context) === undefined ? NO_LEADER : undefined);
 
 function reductionWithout(id: string, context: Reads): Reduction {
   const members = membersOf(context);
@@ -79,8 +79,8 @@ function reductionWithout(id: string, context: Reads): Reduction {
   );
 }
 
-const whyImpossible = ({ why, needsRecovery }: Extract<Reduction, { readonly kind: "impossible" }>): string =>
-  needsRecovery ? `${why}. See the recovery guide (H)` : why;
+const whyImpossible = ({ reason, needsRecovery }: Extract<Reduction, { readonly kind: "impossible" }>): string =>
+  needsRecovery ? `${reason}. See the recovery guide (H)` : reason;
 
 export function removeDialog(id: string): Dialog {
   const shown = escapeControls(id);
@@ -93,11 +93,11 @@ export function removeDialog(id: string): Dialog {
       ...consequences(reductionWithout(id, context), context),
     ],
     confirm: { kind: "typed", button: "remove", label: `Type ${shown}`, expected: () => id },
-    why: (_, context) => removeWhy(id, context),
+    blockedReason: (_, context) => whyNotRemovable(id, context),
     task: () => ({
       kind: "actions",
       actions: [
-        actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${shown} is no longer a member` })),
+        actionOf("delete_cluster_member", { params: { id } }, () => ({ message: `${shown} is no longer a member` })),
       ],
     }),
   };
@@ -108,7 +108,7 @@ const KEEP = "keep";
 const kept = (values: FieldValues): readonly string[] => (values[KEEP] ?? "").split(",").filter((id) => id !== "");
 
 /** Returns the reason why there are no members to choose from. */
-export function pruneWhy(context: Reads): string | undefined {
+export function whyNotPrunable(context: Reads): string | undefined {
   const members = membersOf(context);
   if (members.length === 0) return "the members are not known yet";
   if (members.length === 1) return "there is only one member, which cannot be removed";
@@ -151,7 +151,7 @@ export function pruneDialog(opened: Context): Dialog {
       label: "Type the ids that stay, with commas between",
       expected: (values) => values[KEEP] ?? "",
     },
-    why(values, context) {
+    blockedReason(values, context) {
       const present = membersOf(context).map(({ id }) => id);
       const gone = kept(values).filter((id) => !present.includes(id));
       if (gone.length > 0) return `no longer a member: ${gone.map(escapeControls).join(", ")}`;
@@ -161,7 +161,7 @@ export function pruneDialog(opened: Context): Dialog {
       const reduction = reductionOf(membersOf(context), kept(values));
       if (reduction.kind === "nothing") return "every member stays: there is nothing to do";
       if (reduction.kind === "impossible") return whyImpossible(reduction);
-      return leaderlessWhy(context) ?? snapshotWhy(values);
+      return whyLeaderless(context) ?? snapshotProblem(values);
     },
     task: pruneTask,
     commands(values, context) {
@@ -182,11 +182,11 @@ export function pruneDialog(opened: Context): Dialog {
 }
 
 const pruneTask = (values: FieldValues): Task =>
-  behindSnapshot(values, { kind: "actions", actions: [pruneAction(kept(values))] });
+  withSnapshotFirst(values, { kind: "actions", actions: [pruneAction(kept(values))] });
 
 const pruneAction = (keep: readonly string[]): Action =>
   actionOf("prune_cluster", { body: { keep: [...keep] } }, ({ members }) => ({
-    words: `members are ${members.map(escapeControls).join(", ")}`,
+    message: `members are ${members.map(escapeControls).join(", ")}`,
   }));
 
 function currentFacts(context: Reads): Rows {
@@ -226,7 +226,7 @@ function consequences(reduction: Reduction, context: Reads): Rows {
       return [["Consequence", line("none: every member stays")]];
     case "impossible":
       return [
-        ["Consequence", line(`it cannot succeed: ${escapeControls(reduction.why)}`, "fail")],
+        ["Consequence", line(`it cannot succeed: ${escapeControls(reduction.reason)}`, "fail")],
         ...(reduction.needsRecovery
           ? [
               [

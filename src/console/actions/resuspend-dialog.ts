@@ -7,7 +7,7 @@ import { actionOf } from "../model/action.ts";
 import type { Dialog } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
 import { suspensionOf } from "./suspension-routes.ts";
-import { KIND_WORDS, labelOf, onNodes, suspensionText, untilText } from "./suspension-text.ts";
+import { KIND_TEXTS, labelOf, onNodes, suspensionText, untilText } from "./suspension-text.ts";
 
 /** Maximum number of suspensions that are listed individually. */
 const MAX_LISTED = 8;
@@ -25,9 +25,9 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
         .slice(0, MAX_LISTED)
         .flatMap((record) => {
           const present = suspensionOf(data, record.kind, record.name);
-          const words = `${KIND_WORDS[record.kind].suspended(escapeControls(record.name))} ${onNodes(data)}`;
+          const text = `${KIND_TEXTS[record.kind].suspended(escapeControls(record.name))} ${onNodes(data)}`;
           return [
-            ["Effect", line(`${words}, "${escapeControls(record.reason)}", ${untilText(record, now)}`)] as const,
+            ["Effect", line(`${text}, "${escapeControls(record.reason)}", ${untilText(record, now)}`)] as const,
             ...(present === undefined ? [] : [["Now", line(`suspended ${suspensionText(present, now)}`)] as const]),
           ];
         }),
@@ -43,14 +43,14 @@ export function suspendAgainDialog(before: readonly SuspensionRecord[]): Dialog 
             label: "type the number of suspensions",
             expected: () => String(before.length),
           },
-    why: (_, { now }) => (stillDue(now).length === 0 ? "it would have ended by now" : undefined),
+    blockedReason: (_, { now }) => (stillDue(now).length === 0 ? "it would have ended by now" : undefined),
     task: (_, { now }) => ({
       kind: "actions",
       actions: stillDue(now).map((record) => {
         const { kind, name, reason, until } = record;
         const duration = until === null ? {} : { duration: formatDuration(Math.max(1, Date.parse(until) - now)) };
         return actionOf("put_suspension", { params: { kind, name }, body: { reason, ...duration } }, () => ({
-          words: `${labelOf(record)} suspended again, ${untilText(record, now)}`,
+          message: `${labelOf(record)} suspended again, ${untilText(record, now)}`,
         }));
       }),
     }),

@@ -12,7 +12,7 @@ import { actionOf } from "../model/action.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
-import { fileWhy } from "./ask-file.ts";
+import { fileProblem } from "./ask-file.ts";
 import { onNodes } from "./suspension-text.ts";
 
 /** Builds the dialog that deletes secrets. `names` has at least one name. */
@@ -39,11 +39,13 @@ export function secretsRemovalDialog(names: readonly string[]): Dialog {
       ? { kind: "typed", button: "delete", label: "type the name of the secret", expected: () => name }
       : { kind: "typed", button: "delete", label: "type the number of secrets", expected: () => String(names.length) },
     attached: () => ({ kind: "secret_uses", names }),
-    why: (_, { data }) => whySecretsGone(names, data),
+    blockedReason: (_, { data }) => whySecretsGone(names, data),
     task: () => ({
       kind: "actions",
       actions: names.map((it) =>
-        actionOf("delete_secret", { params: { name: it } }, () => ({ words: `secret ${escapeControls(it)} deleted` })),
+        actionOf("delete_secret", { params: { name: it } }, () => ({
+          message: `secret ${escapeControls(it)} deleted`,
+        })),
       ),
     }),
   };
@@ -91,7 +93,7 @@ export function putSecretDialog(name: string | undefined): Dialog {
     ],
     ...(name !== undefined && { attached: () => ({ kind: "secret_uses", names: [name] }) as const }),
     confirm: { kind: "yes", button: name === undefined ? "seal" : "seal the new value" },
-    why(values, { data }) {
+    blockedReason(values, { data }) {
       const { value = "" } = values;
       const file = fileOf(values);
       if (!NAME.test(nameOf(values))) return "a name has 1 to 128 letters, digits, `_`, `.` and `-`";
@@ -101,7 +103,7 @@ export function putSecretDialog(name: string | undefined): Dialog {
       if (value === "" && file === "") return "type the value, or name a file that holds it";
       if (value !== "" && file !== "") return "a value was typed and a file named: leave one of them empty";
       if (value.length > MAX_VALUE_LENGTH) return `a value has at most ${MAX_VALUE_LENGTH} characters`;
-      return file === "" ? undefined : fileWhy(file);
+      return file === "" ? undefined : fileProblem(file);
     },
     task(values) {
       const file = fileOf(values);
@@ -111,7 +113,7 @@ export function putSecretDialog(name: string | undefined): Dialog {
         "put_secret",
         { params: { name: secret }, body: { value: values["value"] ?? "" } },
         (it) => ({
-          words: `secret ${escapeControls(secret)}: version ${it.version} is sealed`,
+          message: `secret ${escapeControls(secret)}: version ${it.version} is sealed`,
         }),
       );
       return { kind: "actions", actions: [action] };

@@ -27,7 +27,7 @@ export const sourceOf = ({ data }: Reads, name: string): SourceRecord | undefine
 const configOf = ({ data }: Reads) => data.get({ id: "get_config" })?.value;
 
 /** Returns the reason why the admin API may not write: a file is the single writer, or is about to become the first source. */
-export function writeWhy(context: Reads): string | undefined {
+export function whyNotWritable(context: Reads): string | undefined {
   const sources = rowsOf(context.data, "sources");
   const path = configOf(context)?.source ?? "api";
   const isFile = sources.some(({ writer }) => writer === "file") || (sources.length === 0 && path !== "api");
@@ -43,7 +43,7 @@ function clusterWideText({ data }: Reads): string {
 }
 
 /** Returns the reason why a reload has nothing to apply. */
-export function reloadWhy(context: Reads): string | undefined {
+export function whyNotReloadable(context: Reads): string | undefined {
   const config = configOf(context);
   if (config === undefined) return "the state of the file is not known yet";
   if (config.source !== "api") return undefined;
@@ -76,12 +76,12 @@ export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): D
     attached: () => ({ kind: "reload", source: FILE_OWNED, file }),
     ...(file !== undefined && { rehearses: () => ({ source: FILE_OWNED, from: { kind: "file", file } }) }),
     confirm: { kind: "yes", button: "reload" },
-    why: (_, context) => reloadWhy(context),
+    blockedReason: (_, context) => whyNotReloadable(context),
     task: () => ({
       kind: "actions",
       actions: [
         actionOf("reload_config", {}, ({ applied, revision, file_status }) => ({
-          words: applied
+          message: applied
             ? `the document is applied, revision ${revision ?? "unknown"}`
             : `nothing applied: ${escapeControls(file_status.message)}`,
         })),
@@ -96,7 +96,7 @@ const FILE_OWNED = "default";
 type FileState = NonNullable<ReturnType<typeof configOf>>["file_status"]["state"];
 
 /** Returns a state as a table shows it: `IN SYNC`. */
-export const stateWord = (state: FileState): string => state.replace("_", " ").toUpperCase();
+export const stateText = (state: FileState): string => state.replace("_", " ").toUpperCase();
 
 export const STATE_TONES = {
   in_sync: "plain",
@@ -108,7 +108,7 @@ export const STATE_TONES = {
 } as const satisfies Readonly<Record<FileState, string>>;
 
 const fileLine = (state: FileState, message: string): Line => [
-  { text: stateWord(state), tone: STATE_TONES[state] },
+  { text: stateText(state), tone: STATE_TONES[state] },
   { text: `  ${escapeControls(message)}` },
 ];
 
@@ -146,7 +146,7 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
         label: "Source",
         initial,
         isRequired: true,
-        why: nameWhy,
+        validate: nameProblem,
         suggestions: rowsOf(opened.data, "sources").map(({ name }) => name),
       },
     ],
@@ -174,14 +174,14 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
       ];
     },
     attached: (values) =>
-      nameWhy(named(values)) === undefined ? { kind: "preview", source: named(values), from: { file } } : undefined,
+      nameProblem(named(values)) === undefined ? { kind: "preview", source: named(values), from: { file } } : undefined,
     rehearses: (values) =>
-      nameWhy(named(values)) === undefined ? { source: named(values), from: { kind: "file", file } } : undefined,
+      nameProblem(named(values)) === undefined ? { source: named(values), from: { kind: "file", file } } : undefined,
     confirm: { kind: "yes", button: "write" },
-    why: (values, context) =>
-      nameWhy(named(values)) ??
-      writeWhy(context) ??
-      movedWhy(sourceOf(opened, named(values))?.revision, sourceOf(context, named(values))),
+    blockedReason: (values, context) =>
+      nameProblem(named(values)) ??
+      whyNotWritable(context) ??
+      whyOutdated(sourceOf(opened, named(values))?.revision, sourceOf(context, named(values))),
     task: (values) => ({
       kind: "job",
       job: {
@@ -198,8 +198,8 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
 export function editedDialog(change: DocumentChange): Dialog {
   const { source, revision, file } = change;
   const shown = escapeControls(source);
-  const why = (context: Reads): string | undefined =>
-    (file === undefined ? writeWhy(context) : undefined) ?? movedWhy(revision, sourceOf(context, source));
+  const reason = (context: Reads): string | undefined =>
+    (file === undefined ? whyNotWritable(context) : undefined) ?? whyOutdated(revision, sourceOf(context, source));
   return {
     title: file === undefined ? `Write the edited document of ${shown}` : `Write ${escapeControls(file)}`,
     fields: [],
@@ -225,7 +225,7 @@ export function editedDialog(change: DocumentChange): Dialog {
     attached: () => ({ kind: "edited", change }),
     rehearses: () => rehearsalOf(change),
     confirm: { kind: "yes", button: "write" },
-    why: (_, context) => why(context),
+    blockedReason: (_, context) => reason(context),
     task: () => ({ kind: "job", job: { kind: "write_change", change, summary: `${shown} is edited` } }),
     ...(file === undefined && { undo: () => (later) => rollbackDialog(source, revision, later) }),
     commands: () => [],
@@ -243,10 +243,10 @@ export const ownedFile = (name: string, context: Pick<Context, "data" | "endpoin
   sourceOf(context, name)?.writer === "file" ? localFile(context) : undefined;
 
 /** Returns the reason why the document of a source cannot be edited from here. */
-export function editWhy(name: string, context: Pick<Context, "data" | "endpointFlags">): string | undefined {
+export function whyNotEditable(name: string, context: Pick<Context, "data" | "endpointFlags">): string | undefined {
   if (sourceOf(context, name) === undefined)
     return `there is no source ${escapeControls(name)}: n writes one from a file`;
-  return ownedFile(name, context) === undefined ? writeWhy(context) : undefined;
+  return ownedFile(name, context) === undefined ? whyNotWritable(context) : undefined;
 }
 
 /** Returns the rehearsal of the document as it would be written. */
@@ -258,7 +258,7 @@ export const rehearsalOf = ({ source, after }: DocumentChange): RehearsalRequest
 /** Document of a source that defines nothing. */
 const NOTHING = "{}";
 
-const nameWhy = (name: string): string | undefined =>
+const nameProblem = (name: string): string | undefined =>
   SOURCE_NAME.test(name) ? undefined : "a source's name has 1 to 64 letters, digits, `_`, `.` and `-`";
 
 /** Builds the dialog. `opened` is the state when it opened. It cannot be confirmed once there is another revision. */
@@ -289,21 +289,23 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
     attached: () => ({ kind: "removal", source: name }),
     rehearses: () => ({ source: name, from: { kind: "document", document: NOTHING } }),
     confirm: { kind: "typed", button: "delete", label: "type the name of the source", expected: () => name },
-    why: (_, context) => deleteWhy(name, context) ?? movedWhy(revision, sourceOf(context, name)),
+    blockedReason: (_, context) => whyNotDeletable(name, context) ?? whyOutdated(revision, sourceOf(context, name)),
     task: () => ({ kind: "actions", actions: [deleteAction(name, revision)] }),
   };
 }
 
-export const deleteWhy = (name: string, context: Reads): string | undefined =>
-  sourceOf(context, name) === undefined ? `there is no source ${escapeControls(name)} any more` : writeWhy(context);
+export const whyNotDeletable = (name: string, context: Reads): string | undefined =>
+  sourceOf(context, name) === undefined
+    ? `there is no source ${escapeControls(name)} any more`
+    : whyNotWritable(context);
 
 const deleteAction = (name: string, revision: number | undefined): Action =>
   actionOf("delete_source", { params: { name }, ...(revision !== undefined && { ifMatch: revision }) }, () => ({
-    words: `source ${escapeControls(name)} is deleted`,
+    message: `source ${escapeControls(name)} is deleted`,
   }));
 
 /** Returns the reason if the revision has changed since it was shown. */
-function movedWhy(opened: number | undefined, source: SourceRecord | undefined): string | undefined {
+function whyOutdated(opened: number | undefined, source: SourceRecord | undefined): string | undefined {
   if (opened === source?.revision) return undefined;
   const now = source === undefined ? "gone" : `at revision ${source.revision}`;
   const then = opened === undefined ? "not there" : `at revision ${opened}`;
@@ -314,11 +316,11 @@ const writtenBy = ({ revision, by, updated_at }: SourceRecord, now: number): str
   `revision ${revision}, by ${escapeControls(by)} ${ago(updated_at, now)}`;
 
 /** Returns the reason why the revision cannot become the newest. */
-export function rollbackWhy(name: string, revision: number, context: Reads): string | undefined {
+export function whyNotRollback(name: string, revision: number, context: Reads): string | undefined {
   const source = sourceOf(context, name);
   if (source === undefined) return `there is no source ${escapeControls(name)}, or it is not known yet`;
   if (source.revision === revision) return `revision ${revision} is the newest`;
-  return writeWhy(context);
+  return whyNotWritable(context);
 }
 
 export function rollbackDialog(name: string, revision: number, opened: Reads): Dialog {
@@ -346,7 +348,8 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
     attached: () => ({ kind: "preview", source: name, from: { revision } }),
     rehearses: () => ({ source: name, from: { kind: "revision", revision } }),
     confirm: { kind: "yes", button: "roll back" },
-    why: (_, context) => rollbackWhy(name, revision, context) ?? movedWhy(replaced, sourceOf(context, name)),
+    blockedReason: (_, context) =>
+      whyNotRollback(name, revision, context) ?? whyOutdated(replaced, sourceOf(context, name)),
     task: () => ({ kind: "actions", actions: [rollbackAction(name, revision, replaced)] }),
     undo: () => (replaced === undefined ? undefined : (later) => rollbackDialog(name, replaced, later)),
   };
@@ -357,7 +360,7 @@ const rollbackAction = (name: string, revision: number, newest: number | undefin
     "rollback_source",
     { params: { name }, query: {}, body: { revision }, ...(newest !== undefined && { ifMatch: newest }) },
     (change) => ({
-      words: change.changed
+      message: change.changed
         ? `${escapeControls(name)}: revision ${revision} is in force again, as ${change.revision}`
         : `${escapeControls(name)}: the document equals the stored one, revision ${change.revision}`,
     }),

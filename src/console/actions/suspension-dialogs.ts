@@ -3,8 +3,8 @@
  * is confirmed, updated with each answer of the gateway while it is open. Source: operator console reference, B5 (suspend
  * dialog) and B6; design decisions, section 3.
  *
- * One subject is confirmed by `y`, several by typing their number. A view may open a dialog if its `why` returned nothing; the
- * dialog's own `why` reports what has changed since.
+ * One subject is confirmed by `y`, several by typing their number. A view may open a dialog if its `disabledReason` returned nothing; the
+ * dialog's own `blockedReason` reports what has changed since.
  */
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
@@ -23,13 +23,13 @@ import {
   KIND_FIELD,
   kindOf,
   nameField,
+  nameProblem,
   reasonField,
+  reasonProblem,
   UNTIL_LIFTED,
-  whyNoName,
-  whyNoReason,
 } from "./suspension-fields.ts";
 import { reroutingOf, suspensionOf } from "./suspension-routes.ts";
-import { KIND_WORDS, labelOf, onNodes, type Suspendable, suspensionText, untilText } from "./suspension-text.ts";
+import { KIND_TEXTS, labelOf, onNodes, type Suspendable, suspensionText, untilText } from "./suspension-text.ts";
 
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
 export { labelOf, type Suspendable, suspensionText } from "./suspension-text.ts";
@@ -52,7 +52,7 @@ export function suspendDialog({ kind, names }: Subjects, { data }: Context): Dia
     fields: [reasonField(), DURATION_FIELD],
     lines: (_, context) => [...namesLine(names), ...consequences(kind, names, context.data), READ_BY_CALLERS],
     confirm: confirmationFor("suspend now", kind, names.length),
-    why: (values, context) => whyNotSuspend(kind, names, values, context),
+    blockedReason: (values, context) => whyNotSuspend(kind, names, values, context),
     task: (values, context) => ({
       kind: "actions",
       actions: notSuspended(kind, names, context.data).map((name) => putAction({ kind, name }, values)),
@@ -82,9 +82,9 @@ export function newSuspensionDialog({ data }: Context): Dialog {
         : [...consequences(kind, [name], context.data), READ_BY_CALLERS];
     },
     confirm: { kind: "yes", button: "suspend now" },
-    why(values, context) {
+    blockedReason(values, context) {
       const { kind, name } = subjectOf(values);
-      return whyNoName(name) ?? whyUnknown(kind, name, context.data) ?? whyNotSuspend(kind, [name], values, context);
+      return nameProblem(name) ?? whyUnknown(kind, name, context.data) ?? whyNotSuspend(kind, [name], values, context);
     },
     task: (values) => ({ kind: "actions", actions: [putAction(subjectOf(values), values)] }),
     undo: (values) => liftOf([subjectOf(values)]),
@@ -112,16 +112,16 @@ export function liftSuspensionsDialog(chosen: readonly Suspendable[], { data: in
       return [
         ...all.slice(0, MAX_LISTED).map((it): Lines[number] => ["Effect", line(liftText(it, data, now))]),
         ...moreLine(all.length - MAX_LISTED),
-        ...(all.some(({ kind }) => ASKED_BY_CHECK.has(kind)) ? [PROBE] : []),
+        ...(all.some(({ kind }) => ASKED_BY_CHECK.has(kind)) ? [PROBE_HINT] : []),
       ];
     },
     confirm:
       subjects.length === 1
         ? { kind: "yes", button: "lift now" }
         : typedConfirmation("lift now", subjects.length, "suspensions"),
-    why: (_, { data }) => whyNotSuspended(data, subjects),
+    blockedReason: (_, { data }) => whyNotSuspended(data, subjects),
     task: (_, { data }) => ({ kind: "actions", actions: suspended(data).map(deleteAction) }),
-    undo: (_, { data }) => againOf(suspended(data)),
+    undo: (_, { data }) => suspendAgainUndo(suspended(data)),
   };
 }
 
@@ -131,7 +131,7 @@ const ASKED_BY_CHECK: ReadonlySet<SuspensionKind> = new Set(["provider", "mcp", 
  * Advice to check a provider before its suspension is lifted. It gets no requests while suspended, so its known state
  * is old.
  */
-const PROBE: Lines[number] = [
+const PROBE_HINT: Lines[number] = [
   "First",
   line("check that it answers: `gateway check -config NODE_FILE` on a node sends it one request"),
 ];
@@ -152,20 +152,20 @@ export function extendDialog({ kind, name }: Suspendable, { data }: Context): Di
       ];
     },
     confirm: { kind: "yes", button: "extend now" },
-    why: (values, context) =>
-      whyNoReason(values["reason"] ?? "") ??
+    blockedReason: (values, context) =>
+      reasonProblem(values["reason"] ?? "") ??
       (suspensionOf(context.data, kind, name) === undefined ? `${label} is not suspended` : undefined),
     task: (values) => ({ kind: "actions", actions: [putAction({ kind, name }, values)] }),
-    undo: (_, context) => againOf([suspensionOf(context.data, kind, name)].filter((it) => it !== undefined)),
+    undo: (_, context) => suspendAgainUndo([suspensionOf(context.data, kind, name)].filter((it) => it !== undefined)),
   };
 }
 
-const againOf = (records: readonly SuspensionRecord[]): CreateUndo | undefined =>
+const suspendAgainUndo = (records: readonly SuspensionRecord[]): CreateUndo | undefined =>
   records.length === 0 ? undefined : () => suspendAgainDialog(records);
 
-/** Returns the reason why none of them can be suspended, for `why` of an offer. */
+/** Returns the reason why none of them can be suspended, for `disabledReason` of an offer. */
 export function whyAllSuspended(data: Data, { kind, names }: Subjects): string | undefined {
-  const bad = names.map((name) => whyNoName(name)).find((why) => why !== undefined);
+  const bad = names.map((name) => nameProblem(name)).find((reason) => reason !== undefined);
   if (bad !== undefined) return bad;
   if (notSuspended(kind, names, data).length > 0) return undefined;
   const [name = ""] = names;
@@ -175,7 +175,7 @@ export function whyAllSuspended(data: Data, { kind, names }: Subjects): string |
     : `all ${names.length} are suspended already`;
 }
 
-/** Returns the reason why none of them can be lifted, for `why` of an offer. */
+/** Returns the reason why none of them can be lifted, for `disabledReason` of an offer. */
 export function whyNotSuspended(data: Data, subjects: readonly Suspendable[]): string | undefined {
   if (subjects.some(({ kind, name }) => suspensionOf(data, kind, name) !== undefined)) return undefined;
   return subjects.length === 1
@@ -189,7 +189,7 @@ function whyNotSuspend(
   values: FieldValues,
   { data }: Context,
 ): string | undefined {
-  return whyNoReason(values["reason"] ?? "") ?? whyAllSuspended(data, { kind, names });
+  return reasonProblem(values["reason"] ?? "") ?? whyAllSuspended(data, { kind, names });
 }
 
 /** Returns the reason if the name does not exist. Models are not checked, since a model may have a name that no list contains. */
@@ -198,7 +198,7 @@ function whyUnknown(kind: SuspensionKind, name: string, data: Data): string | un
   const list = LISTS[kind];
   const known = list === undefined ? undefined : data.get({ id: list })?.value;
   if (known === undefined || known.some((row) => row.name === name)) return undefined;
-  return `there is no ${KIND_WORDS[kind].one} named ${namesText([name])}`;
+  return `there is no ${KIND_TEXTS[kind].one} named ${namesText([name])}`;
 }
 
 /** Lists that contain all names of a kind. */
@@ -229,7 +229,7 @@ function consequences(kind: SuspensionKind, names: readonly string[], data: Data
 }
 
 function effectText(kind: SuspensionKind, names: readonly string[], data: Data): string {
-  const { many, one, suspended } = KIND_WORDS[kind];
+  const { many, one, suspended } = KIND_TEXTS[kind];
   const named = names.length === 1 ? namesText(names) : `these ${plural(names.length, one, many)}`;
   const subject = kind === "provider" || names.length > 1 ? named : `${one} ${named}`;
   const inFlight = rowsOf(data, "backends").filter(({ name }) => names.includes(name));
@@ -274,8 +274,8 @@ const moreLine = (more: number): Lines => (more > 0 ? [["", line(`and ${more} mo
 
 function liftText(suspension: SuspensionRecord, data: Data, now: number): string {
   const { kind, by, reason } = suspension;
-  const [who, why] = [namesText([by]), namesText([reason])];
-  return `${labelOf(suspension)} ${KIND_WORDS[kind].lifted} ${onNodes(data)}. Suspended by ${who} for "${why}", ${untilText(suspension, now)}`;
+  const [who, reasonText] = [namesText([by]), namesText([reason])];
+  return `${labelOf(suspension)} ${KIND_TEXTS[kind].lifted} ${onNodes(data)}. Suspended by ${who} for "${reasonText}", ${untilText(suspension, now)}`;
 }
 
 function newEnd(label: string, { until }: SuspensionRecord, duration: string, now: number): Line {
@@ -296,26 +296,26 @@ function putAction({ kind, name }: Suspendable, values: FieldValues): Action {
       params: { kind, name },
       body: { reason: values["reason"] ?? "", ...(duration !== UNTIL_LIFTED && { duration }) },
     },
-    () => ({ words: `${labelOf({ kind, name })} suspended ${durationText(duration)}` }),
+    () => ({ message: `${labelOf({ kind, name })} suspended ${durationText(duration)}` }),
   );
 }
 
 function deleteAction({ kind, name }: Suspendable): Action {
   return actionOf("delete_suspension", { params: { kind, name } }, () => ({
-    words: `${labelOf({ kind, name })} ${KIND_WORDS[kind].lifted}`,
+    message: `${labelOf({ kind, name })} ${KIND_TEXTS[kind].lifted}`,
   }));
 }
 
 function titleOf(kind: SuspensionKind, names: readonly string[]): string {
   const [name = ""] = names;
-  const { one, many } = KIND_WORDS[kind];
+  const { one, many } = KIND_TEXTS[kind];
   return names.length === 1 ? labelOf({ kind, name }) : plural(names.length, one, many);
 }
 
 const namesLine = (names: readonly string[]): Lines => (names.length > 1 ? [["Names", line(namesText(names))]] : []);
 
 function confirmationFor(button: string, kind: SuspensionKind, number: number): Dialog["confirm"] {
-  return number === 1 ? { kind: "yes", button } : typedConfirmation(button, number, KIND_WORDS[kind].many);
+  return number === 1 ? { kind: "yes", button } : typedConfirmation(button, number, KIND_TEXTS[kind].many);
 }
 
 function typedConfirmation(button: string, number: number, many: string): Dialog["confirm"] {

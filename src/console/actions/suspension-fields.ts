@@ -16,14 +16,14 @@ function patternOf({ pattern }: Readonly<Record<string, unknown>>): RegExp {
   return new RegExp(pattern, "u");
 }
 
-export const whyNoReason = (text: string): string | undefined =>
+export const reasonProblem = (text: string): string | undefined =>
   REASON.test(text)
     ? undefined
     : text === ""
       ? "type a reason: callers read it"
       : "1 to 500 characters, no control characters";
 
-export const whyNoName = (text: string): string | undefined =>
+export const nameProblem = (text: string): string | undefined =>
   NAME.test(text)
     ? undefined
     : text === ""
@@ -40,7 +40,7 @@ export const reasonField = (reason?: string): Field => ({
   initial: reason ?? "console: incident",
   isRequired: true,
   isProposal: reason === undefined,
-  why: whyNoReason,
+  validate: reasonProblem,
 });
 
 export const DURATION_FIELD: Field = {
@@ -65,7 +65,7 @@ export const nameField = (suggestions: readonly string[]): Field => ({
   label: "Name",
   initial: "",
   isRequired: true,
-  why: whyNoName,
+  validate: nameProblem,
   suggestions,
 });
 

@@ -23,7 +23,7 @@ interface KindText {
   readonly lifted: string;
 }
 
-export const KIND_WORDS: Readonly<Record<SuspensionKind, KindText>> = {
+export const KIND_TEXTS: Readonly<Record<SuspensionKind, KindText>> = {
   provider: {
     one: "provider",
     many: "providers",

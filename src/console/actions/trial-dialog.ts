@@ -19,13 +19,13 @@ const MAX_LINES = 14;
 const MAX_PROBLEMS = 4;
 
 /** Returns the reason why the change cannot be written; `undefined` if it can. */
-export function trialWhy(trial: Trial | undefined): string | undefined {
+export function whyTrialBlocks(trial: Trial | undefined): string | undefined {
   if (trial === undefined) return "still testing; try again shortly";
-  const { problems, change, compiling, why } = trial;
+  const { problems, change, compiling, blockedReason } = trial;
   const [problem] = problems;
   if (problem !== undefined) return escapeControls(problem);
   if (compiling?.kind === "refused") return `it would be refused: ${escapeControls(compiling.problems[0] ?? "")}`;
-  if (why !== undefined) return escapeControls(why);
+  if (blockedReason !== undefined) return escapeControls(blockedReason);
   if (change === undefined || change.after === change.text) return "the document has all of it";
   return undefined;
 }
@@ -57,7 +57,7 @@ export function compilingLines({ compiling, problems }: Trial): readonly Line[] 
     ];
   }
   return compiling?.kind === "not_here"
-    ? [line(`not known here, the gateway decides: ${escapeControls(compiling.why)}`, "warn")]
+    ? [line(`not known here, the gateway decides: ${escapeControls(compiling.reason)}`, "warn")]
     : [];
 }
 
@@ -76,7 +76,7 @@ interface TrialDialogOptions {
   readonly trial: (context: Pick<Context, "data">) => Trial | undefined;
   /** Lines above the difference. */
   readonly lines: (context: Context) => Rows;
-  readonly why?: (context: Context) => string | undefined;
+  readonly blockedReason?: (context: Context) => string | undefined;
   readonly command: (change: DocumentChange, context: Context) => readonly string[];
 }
 
@@ -93,7 +93,7 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
       const trial = options.trial(context);
       const change = trial?.change;
       looked ??= change;
-      if (trial === undefined) return [["Effect", line(options.why?.(context) ?? "still testing")]];
+      if (trial === undefined) return [["Effect", line(options.blockedReason?.(context) ?? "still testing")]];
       if (change === undefined) return compilingLines(trial).map((it) => ["Compiles", it] as const);
       const differing = differenceOfTrial(trial).filter((it) => textOfLine(it) !== "");
       const left = differing.length - MAX_LINES;
@@ -111,15 +111,15 @@ export function trialDialog(options: TrialDialogOptions, opened: Context): Dialo
     },
     rehearses(_, context) {
       const trial = options.trial(context);
-      return trial?.change === undefined || trialWhy(trial) !== undefined ? undefined : rehearsalOf(trial.change);
+      return trial?.change === undefined || whyTrialBlocks(trial) !== undefined ? undefined : rehearsalOf(trial.change);
     },
     confirm: { kind: "typed", button: "write", label: options.label, expected: () => options.typed },
-    why: (_, context) => {
+    blockedReason: (_, context) => {
       const now = options.trial(context)?.change;
       if (looked !== undefined && (looked.text !== now?.text || looked.after !== now.after)) {
         return "the document was changed since this dialog was opened: close it and look again";
       }
-      return trialWhy(options.trial(context)) ?? options.why?.(context);
+      return whyTrialBlocks(options.trial(context)) ?? options.blockedReason?.(context);
     },
     task(_, context) {
       const change = options.trial(context)?.change ?? looked;

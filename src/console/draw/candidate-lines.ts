@@ -5,13 +5,13 @@
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { bodyRow, ruleLine } from "../format/box-frame.ts";
-import { cutMiddle, padTo } from "../format/cut.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
 import type { PromptState, State } from "../model/state.ts";
 import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { isReadingNames } from "../store/command-palette.ts";
 import { bodyCells, bodyRows } from "../store/layout.ts";
 import { candidatesOf, highlighted } from "../store/name-candidates.ts";
-import { isReadingNames } from "../store/palette.ts";
 import { commandOfText } from "../store/parse-command.ts";
 
 const MAX_ROWS = 9;
@@ -92,7 +92,7 @@ function noMatchLine(state: State, views: readonly View[]): Line {
   if (state.prompt?.kind !== "command") return line("no file begins with this", "warn");
   if (isReadingNames(state, views)) return line("loading …", "dim");
   const command = commandOfText(state.prompt?.edit.text ?? "", views);
-  if (command.kind === "wrong") return line(command.words, "warn");
+  if (command.kind === "wrong") return line(command.message, "warn");
   if (command.kind !== "go") return [];
   const view = views.find(({ id }) => id === command.place.view);
   const filter = command.filter === undefined ? "" : `, filtered by ${command.filter}`;

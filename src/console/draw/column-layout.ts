@@ -27,13 +27,13 @@ export function fitColumns(
   contents: readonly number[],
   cells: number,
 ): readonly Placed[] {
-  const kept = heads.map((head, at) => ({ at, head, cells: leastOf(head, contents[at] ?? 0) }));
-  while (kept.length > 1 && widthOf(kept) > cells) kept.splice(leastWorth(kept), 1);
+  const kept = heads.map((head, at) => ({ at, head, cells: minWidthOf(head, contents[at] ?? 0) }));
+  while (kept.length > 1 && widthOf(kept) > cells) kept.splice(lowestPriority(kept), 1);
   const [only] = kept;
   if (kept.length === 1 && only !== undefined && only.cells > cells) return [{ ...only, cells: Math.max(1, cells) }];
   let placed = withSpareCells(share(kept, cells - widthOf(kept)), contents);
   while (isCutShort(placed, contents)) {
-    const worst = leastWorth(kept);
+    const worst = lowestPriority(kept);
     const priority = kept[worst]?.head.priority ?? 0;
     if (!placed.some((column) => column.head.priority < priority && isShort(column, contents))) break;
     kept.splice(worst, 1);
@@ -52,7 +52,7 @@ const isCutShort = (columns: readonly Placed[], contents: readonly number[]): bo
 /** Moves unused width to columns whose text is shortened, beginning with the one that lacks least. */
 function withSpareCells(columns: readonly Placed[], contents: readonly number[]): readonly Placed[] {
   const needOf = ({ at, head }: Placed): number =>
-    head.align === "right" ? leastOf(head, contents[at] ?? 0) : Math.max(contents[at] ?? 0, cellsOf(head.head));
+    head.align === "right" ? minWidthOf(head, contents[at] ?? 0) : Math.max(contents[at] ?? 0, cellsOf(head.head));
   const spare = columns.map((column) => Math.max(0, column.cells - needOf(column)));
   const wide = columns.map(({ cells }) => cells);
   const narrow = columns
@@ -84,7 +84,7 @@ export function scrollColumns(
   const all = heads.map((head, at) => ({
     at,
     head,
-    cells: Math.max(leastOf(head, contents[at] ?? 0), contents[at] ?? 0),
+    cells: Math.max(minWidthOf(head, contents[at] ?? 0), contents[at] ?? 0),
   }));
   const [first, ...others] = all;
   if (first === undefined) return { placed: [], from: 0, to: 0 };
@@ -107,13 +107,13 @@ export function scrollColumns(
 const widthOf = (columns: readonly Placed[]): number =>
   columns.reduce((sum, column) => sum + column.cells, 0) + GAP * Math.max(0, columns.length - 1);
 
-function leastOf({ head, width, align }: ColumnHead, content: number): number {
+function minWidthOf({ head, width, align }: ColumnHead, content: number): number {
   const declared = typeof width === "number" ? width : width.least;
   return Math.max(1, declared, align === "right" ? Math.max(content, cellsOf(head)) : 0);
 }
 
 /** Returns the column with the highest priority number; the rightmost among equals. */
-function leastWorth(columns: readonly Placed[]): number {
+function lowestPriority(columns: readonly Placed[]): number {
   let worst = 0;
   for (const [at, { head }] of columns.entries()) {
     if (head.priority >= (columns[worst]?.head.priority ?? 0)) worst = at;

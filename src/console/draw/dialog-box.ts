@@ -27,8 +27,8 @@ export function drawDialog(
   const title = line(open.dialog.title, tone ?? "strong");
   return [
     borderLine("top", width, { left: title, tone }),
-    ...(isWhole ? fill(lines, Math.max(lines.length, rows - 2)) : lines).map((words) =>
-      bodyRow(words, width, { tone }),
+    ...(isWhole ? fill(lines, Math.max(lines.length, rows - 2)) : lines).map((content) =>
+      bodyRow(content, width, { tone }),
     ),
     borderLine("bottom", width, { tone }),
   ];
@@ -41,10 +41,10 @@ function windowOf(lines: readonly Line[], room: number, first = 0): readonly Lin
   const start = Math.max(0, Math.min(first, lines.length - room));
   const seen = lines.slice(start, start + room);
   const [above, below] = [start, lines.length - start - room];
-  return seen.map((words, at) => {
+  return seen.map((content, at) => {
     if (at === 0 && above > 0) return line(`↑ ${above + 1} lines above`, "dim");
     if (at === seen.length - 1 && below > 0) return line(`↓ ${below + 1} lines below`, "dim");
-    return words;
+    return content;
   });
 }
 
@@ -56,5 +56,8 @@ export function centered(
 ): readonly Line[] {
   const left = " ".repeat(Math.max(0, Math.floor((columns - boxColumns) / 2)));
   const above = Math.max(0, Math.floor((rows - box.length) / 2));
-  return fill([...Array.from({ length: above }, () => BLANK), ...box.map((words) => [{ text: left }, ...words])], rows);
+  return fill(
+    [...Array.from({ length: above }, () => BLANK), ...box.map((content) => [{ text: left }, ...content])],
+    rows,
+  );
 }

@@ -4,7 +4,7 @@
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { wrapLine, wrapLines } from "../format/fit.ts";
+import { wrapLine, wrapLines } from "../format/fit-line.ts";
 import type { Action } from "../model/action.ts";
 import type { Field, Task } from "../model/dialog.ts";
 import type { DialogState, State } from "../model/state.ts";
@@ -34,17 +34,17 @@ export function dialogText(state: State, open: DialogState, cells: number): Dial
     case "asking":
       return questionText(state, open, cells, []);
     case "failed":
-      return questionText(state, open, cells, wrapLine(line(`FAILED  ${open.stage.words}`, "fail"), cells));
+      return questionText(state, open, cells, wrapLine(line(`FAILED  ${open.stage.message}`, "fail"), cells));
     case "running":
       return {
-        body: wrapLine(line(open.stage.words), cells),
+        body: wrapLine(line(open.stage.message), cells),
         focusAt: undefined,
         foot: [BLANK, ...wrapLine(line(progressText(state, open.stage.since), "dim"), cells)],
       };
     case "done":
       return {
         body: [
-          ...wrapLine(line(open.stage.words), cells),
+          ...wrapLine(line(open.stage.message), cells),
           BLANK,
           ...wrapLine(line(open.stage.secret, "strong"), cells),
           BLANK,
@@ -63,33 +63,33 @@ function questionText(state: State, open: DialogState, cells: number, failure: r
   const context = contextOf(state);
   const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
   const textLines = [
-    ...rehearsed.map((words, at) => [at === 0 ? REHEARSAL_LABEL : "", words] as const),
+    ...rehearsed.map((content, at) => [at === 0 ? REHEARSAL_LABEL : "", content] as const),
     ...dialog.lines(values, context),
   ];
   // A mark before the label shows the focus; its width is always reserved, so that nothing moves.
   const ofFields = dialog.fields.map(({ label }) => `${FOCUS}${label}`);
   const labels = [...textLines.map(([label]) => label), ...ofFields, "Request", "Same as"];
   const width = Math.min(MAX_LABEL, Math.max(...labels.map(cellsOf)));
-  const labelled = (label: string, words: Line, tone?: Span["tone"]): readonly Line[] =>
-    besideLabel(label, width, wrapLine(words, Math.max(8, cells - width - 2)), tone);
+  const labeledLines = (label: string, content: Line, tone?: Span["tone"]): readonly Line[] =>
+    besideLabel(label, width, wrapLine(content, Math.max(8, cells - width - 2)), tone);
 
-  const body: Line[] = textLines.flatMap(([label, words]) => [...labelled(label, words)]);
+  const body: Line[] = textLines.flatMap(([label, content]) => [...labeledLines(label, content)]);
   let focusAt: number | undefined;
   for (const [at, field] of dialog.fields.entries()) {
     const isFocused = focus === at;
     if (isFocused) focusAt = body.length;
     body.push(...fieldLines(field, open, isFocused, width, cells));
   }
-  const why = whyNotConfirmed(state);
-  body.push(...requestLines(state, open, labelled), ...attachedLines(open, cells));
+  const reason = whyNotConfirmed(state);
+  body.push(...requestLines(state, open, labeledLines), ...attachedLines(open, cells));
   return {
     body,
     focusAt,
     foot: [
       ...failure,
-      ...(why === undefined ? [] : wrapLine(line(why, "fail"), cells)),
+      ...(reason === undefined ? [] : wrapLine(line(reason, "fail"), cells)),
       BLANK,
-      ...confirmLines(open, why === undefined, cells),
+      ...confirmLines(open, reason === undefined, cells),
     ],
   };
 }
@@ -109,9 +109,9 @@ function besideLabel(
 ): readonly Line[] {
   const isLong = cellsOf(label) > width;
   const blank = " ".repeat(width + 2);
-  const beside = lines.map((words, at): Line => {
+  const beside = lines.map((content, at): Line => {
     const start = at === 0 && !isLong ? label + " ".repeat(width + 2 - cellsOf(label)) : blank;
-    return [{ text: start, tone }, ...words];
+    return [{ text: start, tone }, ...content];
   });
   return isLong ? [[{ text: label, tone }], ...beside] : beside;
 }
@@ -125,9 +125,9 @@ function fieldLines(
 ): readonly Line[] {
   const room = Math.max(8, cells - width - 2);
   const value = state.values[field.id] ?? "";
-  const words = fieldLine(field, value, state, isFocused, room);
+  const content = fieldLine(field, value, state, isFocused, room);
   const label = `${isFocused ? FOCUS : ""}${field.label}`;
-  return besideLabel(label, width, wrapLine(words, room), isFocused ? "strong" : "dim");
+  return besideLabel(label, width, wrapLine(content, room), isFocused ? "strong" : "dim");
 }
 
 function fieldLine(field: Field, value: string, state: DialogState, isFocused: boolean, room: number): Line {
@@ -187,11 +187,14 @@ function fileHint({ found }: DialogState): string {
 export const unseen = (value: string): string =>
   value === "" ? "" : `${"*".repeat(Math.min(8, value.length))} ${value.length > 8 ? "and more, " : ""}not shown`;
 
-type Labelled = (label: string, words: Line) => readonly Line[];
+type CreateLabeledLines = (label: string, content: Line) => readonly Line[];
 
-function requestLines(state: State, open: DialogState, labelled: Labelled): readonly Line[] {
+function requestLines(state: State, open: DialogState, labeledLines: CreateLabeledLines): readonly Line[] {
   const requests = requestsOf(open.dialog.task(open.values, contextOf(state)));
-  return [...shortList("Request", requests, labelled), ...shortList("Same as", commandsOf(state, open), labelled)];
+  return [
+    ...shortList("Request", requests, labeledLines),
+    ...shortList("Same as", commandsOf(state, open), labeledLines),
+  ];
 }
 
 /** Returns `PUT /admin/v1/…` for each action. */
@@ -211,12 +214,12 @@ function actionsOf(task: Task): readonly Action[] {
   }
 }
 
-function shortList(label: string, texts: readonly string[], labelled: Labelled): readonly Line[] {
+function shortList(label: string, texts: readonly string[], labeledLines: CreateLabeledLines): readonly Line[] {
   const shown = texts.slice(0, MAX_REQUESTS);
   const more = texts.length - shown.length;
   return [
-    ...shown.flatMap((text, at) => [...labelled(at === 0 ? label : "", line(text))]),
-    ...(more > 0 ? labelled("", line(`and ${more} more`, "dim")) : []),
+    ...shown.flatMap((text, at) => [...labeledLines(at === 0 ? label : "", line(text))]),
+    ...(more > 0 ? labeledLines("", line(`and ${more} more`, "dim")) : []),
   ];
 }
 

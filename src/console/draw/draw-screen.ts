@@ -6,7 +6,7 @@
 import type { QueryTables } from "../../admin-api/index.ts";
 import { inAscii } from "../format/ascii.ts";
 import { bodyRow, fill, ruleLine } from "../format/box-frame.ts";
-import { cellsOfLine, cutLine, fitLine, withTone, wrapHanging, wrapLines } from "../format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, withTone, wrapHanging, wrapLines } from "../format/fit-line.ts";
 import { linesOfFields } from "../format/record-lines.ts";
 import type { State, WorkbenchState } from "../model/state.ts";
 import { BLANK, type Line } from "../model/text.ts";
@@ -27,11 +27,11 @@ import {
 } from "../store/selectors.ts";
 import { drawCandidates } from "./candidate-lines.ts";
 import { centered, drawDialog } from "./dialog-box.ts";
+import { drawFoot, drawTitle, positionText } from "./frame-title.ts";
 import { drawHeader, drawHealth } from "./header.ts";
 import { drawFlash, drawHints } from "./hints.ts";
 import { drawStatus, isOld } from "./status-lines.ts";
 import { drawTable } from "./table-lines.ts";
-import { drawFoot, drawTitle, positionText } from "./title.ts";
 
 export type DrawWorkbench = (
   workbench: WorkbenchState,

@@ -5,11 +5,11 @@
 
 import type { FileStatus, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { cutMiddle } from "../format/cut.ts";
-import { cellsOfLine, cutLine, fitLine, spread, withTone } from "../format/fit.ts";
+import { cutMiddle } from "../format/cut-text.ts";
+import { cellsOfLine, cutLine, fitLine, spread, withTone } from "../format/fit-line.ts";
 import { plural } from "../format/numbers.ts";
 import { timeOfDay } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import type { Data } from "../model/data.ts";
 import { rowsOf } from "../model/data.ts";
@@ -103,7 +103,7 @@ function callerOf(data: Data, hasRoles: boolean): Line {
 }
 
 interface Part {
-  readonly words: readonly Span[];
+  readonly spans: readonly Span[];
 }
 
 /** Draws one line: ` members 3/3 │ providers 5 ok 1 FAIL │ …`; small screens begin with the problems. */
@@ -119,7 +119,7 @@ export function drawHealth(state: State): Line {
   // A blank at both ends is reserved.
   const room = state.size.columns - 2;
   if (isRoomy(state.size)) return joinParts(withAllParts(parts, room));
-  const rank = ({ words }: Part): number => Math.max(...words.map(({ tone }) => RANK[tone ?? "plain"]));
+  const rank = ({ spans }: Part): number => Math.max(...spans.map(({ tone }) => RANK[tone ?? "plain"]));
   return joinParts(
     withAllParts(
       [...parts].sort((a, b) => rank(b) - rank(a)),
@@ -137,7 +137,7 @@ function withAllParts(parts: readonly Part[], room: number): readonly Part[] {
 const RANK: Readonly<Record<Tone, number>> = { fail: 3, warn: 2, off: 1, plain: 0, strong: 0, dim: 0, changed: 0 };
 
 const joinParts = (parts: readonly Part[]): Line =>
-  parts.flatMap(({ words }, at) => (at === 0 ? words : [{ text: " │ ", tone: "dim" as const }, ...words]));
+  parts.flatMap(({ spans: content }, at) => (at === 0 ? content : [{ text: " │ ", tone: "dim" as const }, ...content]));
 
 /** Counts reachable members. One that lost acknowledged entries does not take part. */
 const reachable = (members: readonly { readonly state: string }[]): number =>
@@ -149,11 +149,11 @@ function membersPart(data: Data, hasRoom: boolean): Part | undefined {
   const there = reachable(members);
   const voters = members.filter(({ voter }) => voter);
   const hasQuorum = reachable(voters) * 2 > voters.length;
-  const words = `members ${there}/${members.length}${hasRoom ? " reachable" : ""}`;
-  if (there === members.length) return { words: [{ text: words }] };
+  const text = `members ${there}/${members.length}${hasRoom ? " reachable" : ""}`;
+  if (there === members.length) return { spans: [{ text }] };
   return {
-    words: [
-      { text: `${words} `, tone: "warn" },
+    spans: [
+      { text: `${text} `, tone: "warn" },
       hasQuorum ? { text: `${members.length - there} SILENT`, tone: "warn" } : { text: "NO QUORUM", tone: "fail" },
     ],
   };
@@ -173,7 +173,7 @@ function providersPart(data: Data): Part | undefined {
   const of = (wanted: string) => backends.filter((state) => state === wanted).length;
   const [failing, suspended] = [of("failing"), of("suspended")];
   return {
-    words: [
+    spans: [
       { text: `providers ${backends.length - failing - suspended} ok` },
       ...countSpans(failing, "FAIL", "fail"),
       ...countSpans(suspended, "SUSP", "off"),
@@ -186,9 +186,9 @@ function budgetsPart(data: Data): Part | undefined {
   const budgets = rowsOf(data, "budgets");
   const of = (wanted: string) => budgets.filter(({ status }) => status === wanted).length;
   const [low, exhausted, refusing] = [of("low"), of("exhausted"), of("refusing")];
-  if (low + exhausted + refusing === 0) return { words: [{ text: "budgets ok" }] };
+  if (low + exhausted + refusing === 0) return { spans: [{ text: "budgets ok" }] };
   return {
-    words: [
+    spans: [
       { text: "budgets" },
       ...countSpans(low, "hot", "warn"),
       ...countSpans(exhausted, "EXHAUSTED", "fail"),
@@ -207,13 +207,13 @@ function suspensionsPart(data: Data): Part | undefined {
   const counts = new Map<string, number>();
   for (const { kind } of others) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const kinds = [...counts].map(([kind, many]) => plural(many, SUBJECTS[kind] ?? kind));
-  return { words: [{ text: `${kinds.join(", ")} SUSP`, tone: "off" }] };
+  return { spans: [{ text: `${kinds.join(", ")} SUSP`, tone: "off" }] };
 }
 
 /** Nouns of kinds that are abbreviations. */
 const SUBJECTS: Readonly<Record<string, string>> = { mcp: "MCP server", a2a: "agent" };
 
-const FILES: Readonly<Record<FileStatus["state"], readonly [words: string, tone: Tone]>> = wordTable(
+const FILES: Readonly<Record<FileStatus["state"], readonly [text: string, tone: Tone]>> = withUnknownWords(
   {
     in_sync: ["IN SYNC", "plain"],
     diverged: ["DIVERGED", "warn"],
@@ -230,8 +230,8 @@ function filesPart(data: Data): Part | undefined {
   if (configuration === undefined || isHidden(data, "get_config")) return undefined;
   // A missing file is normal if the API is the writer, so it is not mentioned.
   if (configuration.file_status.state === "no_file") return undefined;
-  const [words, tone] = FILES[configuration.file_status.state];
-  return { words: [{ text: "files " }, { text: words, tone }] };
+  const [text, tone] = FILES[configuration.file_status.state];
+  return { spans: [{ text: "files " }, { text, tone }] };
 }
 
 const countSpans = (count: number, word: string, tone: Tone): readonly Span[] =>

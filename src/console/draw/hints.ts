@@ -4,7 +4,7 @@
  */
 
 import { cellsOf } from "../../base/index.ts";
-import { cutLine } from "../format/fit.ts";
+import { cutLine } from "../format/fit-line.ts";
 import { chordText } from "../format/keys-text.ts";
 import { CHART_SCALES, otherScale } from "../model/chart-scale.ts";
 import { CHARTS, COMMON, DIALOG, MOVING, VERBS } from "../model/key-bindings.ts";
@@ -100,7 +100,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
   if (view.body.kind === "charts") {
     const back = tableStateOf(state).moment === undefined ? [] : [hintOf(CHARTS.now)];
     const moving = { key: "Left Right", label: "other time" };
-    const span = { ...hintOf(CHARTS.scale), label: CHART_SCALES[otherScale(state.preferences.chartScale)].words };
+    const span = { ...hintOf(CHARTS.scale), label: CHART_SCALES[otherScale(state.preferences.chartScale)].label };
     return {
       own: [moving, ...back, span, ...own],
       always: [hintOf(COMMON.command), hintOf(COMMON.help), hintOf(COMMON.back)],
@@ -114,7 +114,7 @@ function ownHintsOf(state: State, views: readonly View[]): Hints {
 
 const offerHints = (state: State, views: readonly View[]): readonly Hint[] =>
   offersOf(state, views)
-    .filter(({ isShown, why }) => isShown && why === undefined)
+    .filter(({ isShown, disabledReason }) => isShown && disabledReason === undefined)
     .map(({ offer }) => ({ key: chordText(VERBS[offer.verb].chord), label: offer.label ?? VERBS[offer.verb].label }));
 
 function promptHints({ kind, isFile }: PromptState): readonly Hint[] {
@@ -195,7 +195,7 @@ export function drawFlash(state: State, views: readonly View[]): Line {
     const width = start.reduce((sum, { text }) => sum + cellsOf(text), 0);
     return cutLine([...start, ...editLine(prompt.edit, Math.max(3, columns - width - 1))], columns);
   }
-  if (flash !== undefined) return cutLine([{ text: ` ${flash.words}`, tone: flash.tone }], columns);
+  if (flash !== undefined) return cutLine([{ text: ` ${flash.message}`, tone: flash.tone }], columns);
   const notice = noticeOf(statusOf(state, views), state) ?? filterNotice(state, views);
   return notice === undefined ? BLANK : cutLine([{ text: " " }, ...notice], columns);
 }

@@ -12,9 +12,9 @@ import type { View } from "../model/view.ts";
 import { bodyRows, isTooSmall, tableRegions } from "../store/layout.ts";
 import { contextOf, isHelpOpen, type Listing, listingOf, statusOf, tableStateOf, viewOf } from "../store/selectors.ts";
 import { GAP } from "./column-layout.ts";
+import { drawTitle } from "./frame-title.ts";
 import { drawHints } from "./hints.ts";
 import { placedColumns, type TableSize } from "./table-lines.ts";
-import { drawTitle } from "./title.ts";
 import { viewsBar } from "./views-bar.ts";
 
 /** Rows per step of the wheel. */

@@ -9,7 +9,7 @@ export const REHEARSAL_LABEL = "Last hour";
 
 export function rehearsalLines({ outcome }: Rehearsal): readonly Line[] {
   if (outcome === undefined) return [line("Rehearsing the last hour…", "dim")];
-  if (outcome.kind === "none") return [line(`not rehearsed: ${outcome.why}`, "dim")];
+  if (outcome.kind === "none") return [line(`not rehearsed: ${outcome.reason}`, "dim")];
   const { result } = outcome;
   return [...effectLines(result), ...(hasRows(result) ? [line("Enter  shows the requests", "dim")] : [])];
 }

@@ -17,17 +17,17 @@ export function renderDialog(state: State, open: DialogState): ReaderTree {
     case "asking":
       return [title, ...renderQuestion(state, open)];
     case "failed":
-      return [title, textNode(`failed: ${plain(stage.words)}`), ...renderQuestion(state, open)];
+      return [title, textNode(`failed: ${plain(stage.message)}`), ...renderQuestion(state, open)];
     case "running":
       return [
         title,
-        { ...textNode(plain(stage.words)), state: { busy: true } },
+        { ...textNode(plain(stage.message)), state: { busy: true } },
         textNode(plain(progressText(state, stage.since))),
       ];
     case "done":
       return [
         title,
-        textNode(plain(stage.words)),
+        textNode(plain(stage.message)),
         textNode(stage.secret),
         textNode("shown only once: copy it now with c"),
       ];
@@ -40,17 +40,17 @@ function renderQuestion(state: State, open: DialogState): ReaderTree {
   const { dialog, values, focus, typed, rehearsal } = open;
   const context = contextOf(state);
   const { confirm } = dialog;
-  const why = whyNotConfirmed(state);
+  const reason = whyNotConfirmed(state);
   const isTyped = confirm.kind === "typed";
-  const isReady = why === undefined && (!isTyped || typed.text === confirm.expected(values));
+  const isReady = reason === undefined && (!isTyped || typed.text === confirm.expected(values));
   const rehearsed = rehearsal === undefined ? [] : rehearsalLines(rehearsal);
   return [
-    ...rehearsed.map((words) => textNode(plain(`${REHEARSAL_LABEL}: ${textOfLine(words)}`))),
-    ...dialog.lines(values, context).map(([label, words]) => textNode(plain(`${label}: ${textOfLine(words)}`))),
+    ...rehearsed.map((content) => textNode(plain(`${REHEARSAL_LABEL}: ${textOfLine(content)}`))),
+    ...dialog.lines(values, context).map(([label, content]) => textNode(plain(`${label}: ${textOfLine(content)}`))),
     ...dialog.fields.map((field, at) => renderField(field, values[field.id] ?? "", open, focus === at)),
-    ...(open.attachment?.lines ?? []).map((words) => textNode(plain(textOfLine(words)))),
+    ...(open.attachment?.lines ?? []).map((content) => textNode(plain(textOfLine(content)))),
     ...requestsOf(dialog.task(values, context)).map((request) => textNode(`request: ${request}`)),
-    ...(why === undefined ? [] : [textNode(`cannot be confirmed: ${plain(why)}`)]),
+    ...(reason === undefined ? [] : [textNode(`cannot be confirmed: ${plain(reason)}`)]),
     ...(isTyped
       ? [
           {

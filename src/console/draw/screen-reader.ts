@@ -23,12 +23,12 @@ import {
 } from "../store/selectors.ts";
 import { shownCandidates } from "./candidate-lines.ts";
 import type { DrawWorkbench } from "./draw-screen.ts";
+import { positionText } from "./frame-title.ts";
 import { drawHealth } from "./header.ts";
 import { hintsOf } from "./hints.ts";
 import { renderDialog } from "./screen-reader-dialog.ts";
 import { plain, type ReaderNode, type ReaderTree, textNode } from "./screen-reader-node.ts";
 import { drawStatus, noticeOf } from "./status-lines.ts";
-import { positionText } from "./title.ts";
 
 export type { ReaderNode, ReaderTree } from "./screen-reader-node.ts";
 
@@ -89,11 +89,11 @@ function renderBody(state: State, views: readonly View[], drawWorkbench: DrawWor
     case "page":
       return [title, ...notices, ...renderText(state, views)];
     case "charts": {
-      const words = view.body.words(contextOf(state), tableStateOf(state).moment);
+      const texts = view.body.texts(contextOf(state), tableStateOf(state).moment);
       return [
         title,
         ...notices,
-        { role: "list", text: "", children: words.map((text) => ({ role: "listitem", text: plain(text) })) },
+        { role: "list", text: "", children: texts.map((text) => ({ role: "listitem", text: plain(text) })) },
       ];
     }
     case "workbench":
@@ -115,10 +115,10 @@ function renderTable(state: State, views: readonly View[], view: View, body: Tab
     const cells = table.columns.map(
       ({ head }, column) => [head, table.cell(at, column, context.now).text.trim()] as const,
     );
-    const words = cells.filter(([, text]) => text !== "" && text !== "-").map(([head, text]) => `${head}: ${text}`);
+    const texts = cells.filter(([, text]) => text !== "" && text !== "-").map(([head, text]) => `${head}: ${text}`);
     return {
       role: "listitem",
-      text: plain(words.join(", ")),
+      text: plain(texts.join(", ")),
       state: { selected: offset + index === cursor, checked: marks.has(table.idOf(at)) },
     };
   });
@@ -176,8 +176,8 @@ function renderHelp(state: State, views: readonly View[]): ReaderTree {
       text: head,
       children: entries.map((entry) => ({
         role: "listitem",
-        text: `${entry.key}: ${entry.help}${entry.why === undefined ? "" : ` (unavailable: ${entry.why})`}`,
-        state: { disabled: entry.why !== undefined, selected: entry === shown[chosen] },
+        text: `${entry.key}: ${entry.help}${entry.disabledReason === undefined ? "" : ` (unavailable: ${entry.disabledReason})`}`,
+        state: { disabled: entry.disabledReason !== undefined, selected: entry === shown[chosen] },
       })),
     }),
   );
@@ -202,7 +202,7 @@ function renderFlash(state: State, views: readonly View[]): ReaderTree {
       ...renderCandidates(state, views),
     ];
   }
-  return flash === undefined ? [] : [textNode(plain(flash.words))];
+  return flash === undefined ? [] : [textNode(plain(flash.message))];
 }
 
 function renderCandidates(state: State, views: readonly View[]): ReaderTree {

@@ -35,17 +35,17 @@ export function drawStatus(status: ViewStatus, { now, link }: State): readonly L
           `Your policy does not permit ${status.need.id}${status.need.name === undefined ? "" : ` of ${status.need.name}`}.`,
           "fail",
         ),
-        line(wordsOf(status.failure), "dim"),
+        line(failureText(status.failure), "dim"),
         BLANK,
         line("Ask an administrator to permit it in the admin policy; press r to try again.", "dim"),
       ];
     case "failed":
       if (status.hasData) return undefined;
-      return [line(`Could not be read: ${wordsOf(status.failure)}`, "fail"), BLANK, line("r tries again.", "dim")];
+      return [line(`Could not be read: ${failureText(status.failure)}`, "fail"), BLANK, line("r tries again.", "dim")];
     case "offline":
       if (status.hasData) return undefined;
       return [
-        line(`OFFLINE: ${unreachable(status.endpoint.name, wordsOf(status.failure))}`, "fail"),
+        line(`OFFLINE: ${unreachable(status.endpoint.name, failureText(status.failure))}`, "fail"),
         BLANK,
         line(
           `Next try ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? ", O tries the next gateway" : ""}.`,
@@ -55,7 +55,7 @@ export function drawStatus(status: ViewStatus, { now, link }: State): readonly L
     case "signed_out":
       if (status.hasData) return undefined;
       return [
-        line(`SIGNED OUT: ${wordsOf(status.failure)}`, "fail"),
+        line(`SIGNED OUT: ${failureText(status.failure)}`, "fail"),
         BLANK,
         line("Run `gateway login`, then press r.", "dim"),
       ];
@@ -70,13 +70,13 @@ export function noticeOf(status: ViewStatus, { now, link }: State): Line | undef
     case "failed":
       if (!status.hasData) return undefined;
       return line(
-        `not read: ${wordsOf(status.failure)}; shown as of ${status.freshAt === undefined ? "before" : `${shortDuration(now - status.freshAt)} ago`}; r tries again`,
+        `not read: ${failureText(status.failure)}; shown as of ${status.freshAt === undefined ? "before" : `${shortDuration(now - status.freshAt)} ago`}; r tries again`,
         "fail",
       );
     case "offline":
       if (!status.hasData) return undefined;
       return line(
-        `OFFLINE since ${shortDuration(now - status.since)}: ${wordsOf(status.failure)}; retry ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
+        `OFFLINE since ${shortDuration(now - status.since)}: ${failureText(status.failure)}; retry ${remainingText(status.retryAt, now)}; r tries now${link.endpoints > 1 ? "; O next gateway" : ""}`,
         "fail",
       );
     case "signed_out":
@@ -94,11 +94,11 @@ export function isOld(status: ViewStatus): boolean {
 const remainingText = (at: number, now: number): string => `in ${shortDuration(at - now)}`;
 
 /** Returns the message that the endpoint cannot be reached. Names the endpoint only once. */
-const unreachable = (endpoint: string, words: string): string =>
-  words.startsWith("cannot reach ") ? words : `${endpoint} cannot be reached: ${words}`;
+const unreachable = (endpoint: string, text: string): string =>
+  text.startsWith("cannot reach ") ? text : `${endpoint} cannot be reached: ${text}`;
 
 /** Describes a failure: `503 busy: …` with the first line of the message. */
-function wordsOf({ status, code, message }: Failure): string {
+function failureText({ status, code, message }: Failure): string {
   const [first = ""] = message.split(/\r?\n/, 1);
   return status === 0 ? first : `${status} ${code}: ${first}`;
 }

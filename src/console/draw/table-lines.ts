@@ -5,7 +5,7 @@
 
 import { cellsOf } from "../../base/index.ts";
 import { bodyRow, fill } from "../format/box-frame.ts";
-import { cleanSpan, fitSpan, withTone } from "../format/fit.ts";
+import { cleanSpan, fitSpan, withTone } from "../format/fit-line.ts";
 import type { TableState } from "../model/state.ts";
 import type { Line, Span } from "../model/text.ts";
 import type { Listing } from "../store/listing.ts";

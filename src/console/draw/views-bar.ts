@@ -3,7 +3,7 @@
  * are dropped from the end.
  */
 
-import { cellsOfLine } from "../format/fit.ts";
+import { cellsOfLine } from "../format/fit-line.ts";
 import { createMemo } from "../model/remember.ts";
 import type { State } from "../model/state.ts";
 import type { Line } from "../model/text.ts";

@@ -4,7 +4,7 @@
  */
 
 import { BLANK, type Line, type Span, type Tone } from "../model/text.ts";
-import { cellsOfLine, cutLine, fitLine } from "./fit.ts";
+import { cellsOfLine, cutLine, fitLine } from "./fit-line.ts";
 
 /** Cells at the sides of the body: a border and a blank on both. */
 const SIDES = 4;
@@ -71,8 +71,8 @@ function invertSpan({ tone, ...rest }: Span, keepsDim: boolean): readonly Span[]
 }
 
 /** Returns a rule after a text, `cells` wide: `acme-chat ─────`. */
-export function ruleLine(words: Line, cells: number): Line {
-  const start = words.length === 0 ? [] : [...cutLine(words, cells - 4), { text: " " }];
+export function ruleLine(content: Line, cells: number): Line {
+  const start = content.length === 0 ? [] : [...cutLine(content, cells - 4), { text: " " }];
   return [...start, { text: "─".repeat(Math.max(0, cells - cellsOfLine(start))), tone: "dim" }];
 }
 

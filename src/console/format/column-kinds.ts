@@ -2,7 +2,7 @@
 
 import type { Column } from "../model/table.ts";
 import { span } from "../model/text.ts";
-import { shown } from "./labelled-lines.ts";
+import { shown } from "./labeled-lines.ts";
 import { count } from "./numbers.ts";
 import { clock } from "./times.ts";
 

@@ -11,7 +11,7 @@ interface Band {
 interface ColumnsChart {
   readonly rows: number;
   /** Value of a full column. */
-  readonly most: number;
+  readonly maxValue: number;
   /** Column under the cursor. */
   readonly cursor: number | undefined;
 }
@@ -24,9 +24,9 @@ const NOTHING = "·";
  * Draws the chart; the first band is the lowest. A cell has the tone of the first band in it, so that a few failures among many
  * requests stay visible.
  */
-export function columnsChart(bands: readonly Band[], { rows, most, cursor }: ColumnsChart): readonly Line[] {
+export function columnsChart(bands: readonly Band[], { rows, maxValue, cursor }: ColumnsChart): readonly Line[] {
   const width = Math.max(0, ...bands.map(({ values }) => values.length));
-  const columns = Array.from({ length: width }, (_, at) => columnOf(bands, at, rows, most));
+  const columns = Array.from({ length: width }, (_, at) => columnOf(bands, at, rows, maxValue));
   return Array.from({ length: rows }, (_, line) => {
     const row = rows - 1 - line;
     return joinCells(

@@ -10,12 +10,12 @@ type CommandEndpoint = Pick<Context, "endpointFlags">;
 /** Returns the command line of an action: `gateway admin -socket PATH -d '{"reason":"…"}' PUT suspensions/provider:acme`. */
 export function commandOf({ request }: Pick<Action, "request">, { endpointFlags }: CommandEndpoint): string {
   const { method, path, body, ifMatch } = request;
-  const words = ["gateway", "admin", endpointFlags];
-  if (ifMatch !== undefined) words.push("-if-match", String(ifMatch));
-  if (body !== undefined) words.push("-d", quoted(bodyWord(body)));
-  if (method !== "GET") words.push(method);
-  words.push(quoted(path.startsWith(`${BASE_PATH}/`) ? path.slice(BASE_PATH.length + 1) : path));
-  return words.filter((word) => word !== "").join(" ");
+  const texts = ["gateway", "admin", endpointFlags];
+  if (ifMatch !== undefined) texts.push("-if-match", String(ifMatch));
+  if (body !== undefined) texts.push("-d", quoted(bodyWord(body)));
+  if (method !== "GET") texts.push(method);
+  texts.push(quoted(path.startsWith(`${BASE_PATH}/`) ? path.slice(BASE_PATH.length + 1) : path));
+  return texts.filter((word) => word !== "").join(" ");
 }
 
 /** Returns one command per line, in the order of execution. */

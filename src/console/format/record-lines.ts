@@ -2,7 +2,7 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { type Line, line, span } from "../model/text.ts";
-import { padTo } from "./cut.ts";
+import { padTo } from "./cut-text.ts";
 
 /** Returns the lines of a row as JSON. */
 export function linesOfJson(json: unknown): readonly Line[] {

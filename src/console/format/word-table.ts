@@ -9,7 +9,7 @@ import { cutToCells, escapeControls } from "../../base/index.ts";
 const MAX_CELLS = 20;
 
 /** Returns the text of a known word, or builds one for any other: `unknown` receives the safe text in capitals. */
-export function wordTable<Word extends string, Shown>(
+export function withUnknownWords<Word extends string, Shown>(
   known: Readonly<Record<Word, Shown>>,
   unknown: (text: string) => Shown,
 ): Readonly<Record<Word, Shown>> {

@@ -16,7 +16,7 @@ import {
 
 export interface Outcome {
   /** Message for the flash line; it describes the new state. */
-  readonly words: string;
+  readonly message: string;
   /** Text of a key. Shown once in the dialog, forgotten when it closes, and shown nowhere else. */
   readonly secret?: string;
 }

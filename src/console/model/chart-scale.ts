@@ -8,7 +8,7 @@ export interface ScaleSpec {
   readonly bucketMs: number;
   readonly buckets: number;
   /** Span and bucket in words. */
-  readonly words: string;
+  readonly label: string;
   readonly bucketText: string;
 }
 
@@ -17,10 +17,10 @@ export const CHART_SCALES: Readonly<Record<ChartScale, ScaleSpec>> = {
     list: "list_history",
     bucketMs: 10_000,
     buckets: 90,
-    words: "15 minutes",
+    label: "15 minutes",
     bucketText: "ten seconds",
   },
-  "1h": { list: "list_history_minutes", bucketMs: 60_000, buckets: 60, words: "1 hour", bucketText: "minute" },
+  "1h": { list: "list_history_minutes", bucketMs: 60_000, buckets: 60, label: "1 hour", bucketText: "minute" },
 };
 
 export const isChartScale = (value: unknown): value is ChartScale =>

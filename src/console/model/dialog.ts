@@ -13,7 +13,7 @@ import type { Line } from "./text.ts";
 
 export type Field =
   /**
-   * Text field. May be empty unless `isRequired` is set; `why` returns what is wrong with the text, `undefined` if it is valid.
+   * Text field. May be empty unless `isRequired` is set; `validate` returns what is wrong with the text, `undefined` if it is valid.
    */
   | {
       readonly kind: "text";
@@ -27,7 +27,7 @@ export type Field =
       readonly isFile?: true;
       /** True for a secret, of which only the length is visible. */
       readonly isUnseen?: boolean;
-      why?(text: string): string | undefined;
+      validate?(text: string): string | undefined;
       /** Suggested values; left and right cycle through them. */
       readonly suggestions?: readonly string[];
     }
@@ -60,7 +60,7 @@ export type Task =
 interface PreferenceUpdate {
   readonly change: PreferenceChange;
   /** Message after the preference was saved. */
-  readonly words: string;
+  readonly message: string;
 }
 
 export type SingleTask =
@@ -102,7 +102,7 @@ export type JobRequest =
   /** Seals the content of a local file without its trailing line end. */
   | { readonly kind: "put_secret"; readonly name: string; readonly file: string };
 
-/** Builds the dialog that reverts an action in the current state; its `why` says when there is nothing left to undo. */
+/** Builds the dialog that reverts an action in the current state; its `blockedReason` says when there is nothing left to undo. */
 export type CreateUndo = (context: Context) => Dialog;
 
 export interface Dialog {
@@ -134,7 +134,7 @@ export interface Dialog {
         expected(values: FieldValues): string;
       };
   /** Returns the reason why the dialog cannot be confirmed now; `undefined` if it can. */
-  why?(values: FieldValues, context: Context): string | undefined;
+  blockedReason?(values: FieldValues, context: Context): string | undefined;
   task(values: FieldValues, context: Context): Task;
   /** Returns a change of how tables are shown. It replaces the action, which is then empty. */
   keeps?(values: FieldValues): PreferenceUpdate;

@@ -21,7 +21,7 @@ export type Compiling =
   | { readonly kind: "compiles"; readonly warnings: readonly string[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] }
   /** The current document cannot be compiled on this machine either, for example because it uses variables of its node. */
-  | { readonly kind: "not_here"; readonly why: string };
+  | { readonly kind: "not_here"; readonly reason: string };
 
 /** Result of trying a change to a document on this machine. Nothing is written. */
 export interface Trial {
@@ -31,7 +31,7 @@ export interface Trial {
   readonly change: DocumentChange | undefined;
   readonly compiling: Compiling | undefined;
   /** Reason why the change cannot be written from here; `undefined` if it can. */
-  readonly why: string | undefined;
+  readonly blockedReason: string | undefined;
 }
 
 export interface PackFacts {

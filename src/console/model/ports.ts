@@ -25,7 +25,7 @@ export interface Report {
 export interface JobOptions {
   readonly signal: AbortSignal;
   /** Called with one short line that describes the progress. */
-  onProgress(words: string): void;
+  onProgress(text: string): void;
 }
 
 /** Texts that are kept between runs. */
@@ -78,7 +78,7 @@ export interface ConsolePorts {
     file: string,
     fromEnd: number,
     signal: AbortSignal,
-    onWaiting: (why: string | undefined) => void,
+    onWaiting: (reason: string | undefined) => void,
   ): AsyncIterable<string>;
   /** Tries changed documents without storing them; only `write` stores one. */
   readonly documents: {
@@ -103,10 +103,10 @@ export interface ConsolePorts {
     /** Returns a value that changes if the local file may have changed; empty if the file does not exist. */
     stampOf(file: string): Promise<string>;
     /**
-     * Runs the code of `gateway guardrails eval -sweep` over the first document that has guardrails; `words` are local data
-     * files preceded by flags. Yields to other work every few milliseconds.
+     * Runs the code of `gateway guardrails eval -sweep` over the first document that has guardrails; `argumentText`:
+     * local data files preceded by flags. Yields to other work every few milliseconds.
      */
-    sweep(documents: readonly OwnedDocument[], words: string, options: JobOptions): Promise<SweepAnswer>;
+    sweep(documents: readonly OwnedDocument[], argumentText: string, options: JobOptions): Promise<SweepAnswer>;
     /** Writes the document atomically to its file, only if the file still contains the text that was shown. */
     write(change: DocumentChange, signal: AbortSignal): Promise<void>;
   };
@@ -118,7 +118,7 @@ export interface ConsolePorts {
     argv: readonly string[],
     endpoint: AdminAddress,
     signal: AbortSignal,
-  ): Promise<{ readonly words: string; readonly lines: readonly Line[] }>;
+  ): Promise<{ readonly message: string; readonly lines: readonly Line[] }>;
   /** Reads the text of the metrics page. Rejects after five seconds at the latest. */
   scrape(url: string, signal: AbortSignal): Promise<string>;
 }

@@ -18,8 +18,8 @@ export interface RehearsalRequest {
 
 export type RehearsalOutcome =
   | { readonly kind: "done"; readonly result: RehearsalResult }
-  /** No result. `why` is one line without control characters. */
-  | { readonly kind: "none"; readonly why: string };
+  /** No result. `reason` is one line without control characters. */
+  | { readonly kind: "none"; readonly reason: string };
 
 export interface Rehearsal {
   /** Id of the run, for its result and for canceling it. */

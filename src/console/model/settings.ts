@@ -4,13 +4,13 @@ import type { Chord } from "./key-event.ts";
 import type { Tone } from "./text.ts";
 
 /** One of 256 terminal colors, of which the terminal's theme defines the first sixteen; or red, green and blue. */
-export type Colour = number | readonly [red: number, green: number, blue: number];
+export type Color = number | readonly [red: number, green: number, blue: number];
 
 export type Attribute = "bold" | "dim" | "italic" | "underline" | "reverse";
 
 export interface Paint {
-  readonly foreground?: Colour;
-  readonly background?: Colour;
+  readonly foreground?: Color;
+  readonly background?: Color;
   readonly attributes: readonly Attribute[];
 }
 
@@ -43,7 +43,7 @@ export interface CustomCommand {
    * and never part of the text.
    */
   readonly run:
-    | { readonly kind: "words"; readonly words: readonly string[] }
+    | { readonly kind: "argv"; readonly argv: readonly string[] }
     | { readonly kind: "shell"; readonly text: string };
 }
 
@@ -59,7 +59,7 @@ export interface NamedEndpoint {
 export interface NamedContext {
   readonly name: string;
   /** Address in words. */
-  readonly about: string;
+  readonly address: string;
 }
 
 export interface Settings {

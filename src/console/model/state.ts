@@ -77,20 +77,20 @@ export interface DialogState {
   readonly stage:
     | { readonly kind: "asking" }
     /** The action is running. `since` is the start of the current step, in milliseconds since 1970. */
-    | { readonly kind: "running"; readonly words: string; readonly since: number }
+    | { readonly kind: "running"; readonly message: string; readonly since: number }
     /** The dialog stays open and shows the gateway's error. */
-    | { readonly kind: "failed"; readonly words: string }
+    | { readonly kind: "failed"; readonly message: string }
     /** The action returned a result that is shown once; otherwise a completed dialog closes. */
-    | { readonly kind: "done"; readonly words: string; readonly secret: string };
+    | { readonly kind: "done"; readonly message: string; readonly secret: string };
   /** Undo of the running action. */
   readonly undo?: CreateUndo | undefined;
 }
 
 /** Last action of this console that can be undone. */
 export interface Undoable {
-  readonly make: CreateUndo;
+  readonly createDialog: CreateUndo;
   /** Message shown when it was done. */
-  readonly did: string;
+  readonly doneText: string;
   readonly at: number;
 }
 
@@ -127,14 +127,14 @@ export interface PromptState {
 }
 
 export interface Flash {
-  readonly words: string;
+  readonly message: string;
   readonly tone: "plain" | "warn" | "fail";
   readonly at: number;
   /** Event that removes the message: `key` the next key, `link` the next change of the connection. */
   readonly cause?: "key" | "link" | undefined;
   /** Outcome of an operator's action. Other messages within its display time are appended to it and do not replace it. */
   readonly outcome?: {
-    readonly words: string;
+    readonly message: string;
     readonly tone: Flash["tone"];
     readonly at: number;
     readonly task?: string;
@@ -157,7 +157,7 @@ export interface Link {
 
 export interface LogLine {
   readonly at: number;
-  readonly words: string;
+  readonly message: string;
 }
 
 export interface State {
@@ -211,9 +211,9 @@ export const MAX_PAST = 50;
 export const MAX_LOG = 500;
 
 /** Nodes whose rows a result contains. */
-export interface Asked {
+export interface QueryScope {
   /** Queried nodes in words: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
-  readonly words: string;
+  readonly nodesText: string;
   /** Missing nodes in words; `undefined` if the result is complete. */
   readonly missing: string | undefined;
 }
@@ -245,13 +245,15 @@ export interface WorkbenchState {
   readonly draft: string;
   /** Saved statements by name. */
   readonly statements: ReadonlyMap<string, string>;
-  readonly completion: { readonly words: readonly string[]; readonly at: number; readonly from: number } | undefined;
+  readonly completion:
+    | { readonly candidates: readonly string[]; readonly at: number; readonly from: number }
+    | undefined;
   readonly run:
     | { readonly kind: "none" }
     | { readonly kind: "running"; readonly id: number; readonly sql: string; readonly since: number }
-    | { readonly kind: "failed"; readonly words: string }
+    | { readonly kind: "failed"; readonly message: string }
     /** The query returned a result. `asked` says which nodes' rows it contains. */
-    | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number; readonly asked: Asked };
+    | { readonly kind: "done"; readonly result: QueryResult; readonly tookMs: number; readonly asked: QueryScope };
   /** Row under the cursor, and first row (`offset`) and column of the result on the screen. */
   readonly result: { readonly row: number; readonly offset: number; readonly column: number; readonly isJson: boolean };
 }
@@ -263,11 +265,11 @@ export type Event =
   | { readonly kind: "data"; readonly data: Data; readonly now: number }
   | { readonly kind: "link"; readonly link: Link }
   | { readonly kind: "flash"; readonly flash: Omit<Flash, "at"> }
-  | { readonly kind: "task_progress"; readonly id: number; readonly words: string }
-  | { readonly kind: "task_done"; readonly id: number; readonly words: string; readonly secret?: string }
-  | { readonly kind: "task_failed"; readonly id: number; readonly words: string }
+  | { readonly kind: "task_progress"; readonly id: number; readonly message: string }
+  | { readonly kind: "task_done"; readonly id: number; readonly message: string; readonly secret?: string }
+  | { readonly kind: "task_failed"; readonly id: number; readonly message: string }
   /** Report of how many nodes have applied a change. `task` is the message shown when it was made. */
-  | { readonly kind: "task_visible"; readonly task: string; readonly words: string }
+  | { readonly kind: "task_visible"; readonly task: string; readonly message: string }
   /** Click on the head of a column, by the id of the column. */
   | { readonly kind: "pointed_head"; readonly column: string }
   /** Click on a row, by its index in the displayed order. */
@@ -293,12 +295,12 @@ export type Event =
       readonly tookMs: number;
       readonly isOfOneNode?: true;
     }
-  | { readonly kind: "query_failed"; readonly id: number; readonly words: string }
+  | { readonly kind: "query_failed"; readonly id: number; readonly message: string }
   | { readonly kind: "remembered"; readonly name: StoredText; readonly text: string }
   /** File names that begin with `text`; folders end with a slash. */
   | { readonly kind: "completed"; readonly text: string; readonly found: readonly string[] }
   | { readonly kind: "tail"; readonly lines: readonly string[] }
-  | { readonly kind: "tail_waiting"; readonly why: string | undefined };
+  | { readonly kind: "tail_waiting"; readonly reason: string | undefined };
 
 /** Addition to persistent storage. It is merged into the stored text, which other consoles of this user may have changed. */
 export type StorageUpdate =

@@ -36,7 +36,7 @@ export interface ChangedCase {
   /** Excerpt of the text around the first differing match, unchanged from the file, including control characters. */
   readonly excerpt: string;
   /** Error of the case from the step with index `from` on, ascending; empty if there is none. */
-  readonly sides: readonly { readonly from: number; readonly words: string }[];
+  readonly sides: readonly { readonly from: number; readonly fault: string }[];
 }
 
 export interface SweepResult {
@@ -67,9 +67,9 @@ export type SweepAnswer =
 
 export interface Sweep {
   /** Flags and data files as typed. */
-  readonly words: string;
-  readonly state: /** `words` describes the progress; `id` cancels it. */
-    | { readonly kind: "running"; readonly id: number; readonly words: string }
+  readonly argumentText: string;
+  readonly state: /** `message` describes the progress; `id` cancels it. */
+    | { readonly kind: "running"; readonly id: number; readonly message: string }
     | { readonly kind: "failed"; readonly problems: readonly string[] }
     | { readonly kind: "done"; readonly result: SweepResult };
 }

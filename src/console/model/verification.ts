@@ -4,8 +4,8 @@ import type { Report } from "./ports.ts";
 
 export interface Verification {
   readonly file: string;
-  readonly state: /** `words` describes the progress. */
-    | { readonly kind: "running"; readonly words: string }
-    | { readonly kind: "failed"; readonly words: string }
+  readonly state: /** `message` describes the progress. */
+    | { readonly kind: "running"; readonly message: string }
+    | { readonly kind: "failed"; readonly message: string }
     | { readonly kind: "done"; readonly report: Report };
 }

@@ -42,16 +42,16 @@ export type Intent =
   /** Local work. `place` is where its result is shown. */
   | { readonly kind: "job"; readonly job: LocalJob; readonly place?: Place }
   /** Cancels the work with that id. */
-  | { readonly kind: "cancel"; readonly id: number; readonly words: string }
+  | { readonly kind: "cancel"; readonly id: number; readonly message: string }
   | { readonly kind: "query"; readonly sql: string }
   | { readonly kind: "quit" }
-  | { readonly kind: "flash"; readonly words: string; readonly tone?: "plain" | "warn" | "fail" };
+  | { readonly kind: "flash"; readonly message: string; readonly tone?: "plain" | "warn" | "fail" };
 
 /** Local work that changes nothing at the gateway. */
 export type LocalJob =
   | { readonly kind: "verify_audit"; readonly file: string }
-  /** Threshold sweep. `words` are data files preceded by flags. */
-  | { readonly kind: "sweep"; readonly words: string }
+  /** Threshold sweep. `argumentText`: data files preceded by flags. */
+  | { readonly kind: "sweep"; readonly argumentText: string }
   | SaveText
   /** Saves a source's document: of that revision, or the active one. */
   | { readonly kind: "save_document"; readonly source: string; readonly revision?: number; readonly file: string }
@@ -78,7 +78,7 @@ export interface Offer {
   /** True if the verb accepts several marked rows. */
   readonly takesMany?: boolean;
   /** Returns the reason why the verb is impossible for these rows, for the flash line: `acme-alt is not suspended`. */
-  why?(chosen: Selection, context: Context): string | undefined;
+  disabledReason?(chosen: Selection, context: Context): string | undefined;
   start(chosen: Selection, context: Context): Intent;
 }
 
@@ -137,7 +137,7 @@ export interface ChartsBody {
     at: number | undefined,
   ): readonly Line[];
   /** Returns the values of that moment as text, for a screen reader and for `c`. */
-  words(context: Context, at: number | undefined): readonly string[];
+  texts(context: Context, at: number | undefined): readonly string[];
 }
 
 /** Query workbench, which handles all keys itself while editing. */

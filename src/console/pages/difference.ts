@@ -7,7 +7,7 @@ import { count, plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import { differenceOf, linesOf, type Operation } from "./line-difference.ts";
 import { masked } from "./mask.ts";
-import { shown } from "./shown-line.ts";
+import { safeText } from "./shown-line.ts";
 
 const CONTEXT = 3;
 /** Maximum number of lines of either text; nobody reads a longer deployment document line by line. */
@@ -19,7 +19,8 @@ export interface Names {
 }
 
 export function differencePage(fromText: string, toText: string, names: Names): readonly Line[] {
-  if (fromText === toText) return [line(`${shown(names.from)} and ${shown(names.to)} are the same, byte for byte.`)];
+  if (fromText === toText)
+    return [line(`${safeText(names.from)} and ${safeText(names.to)} are the same, byte for byte.`)];
   const [from, to] = [linesOf(masked(fromText)), linesOf(masked(toText))];
   const longest = Math.max(from.length, to.length);
   if (longest > MAX_LINES) {
@@ -36,8 +37,8 @@ export function differencePage(fromText: string, toText: string, names: Names): 
   return [
     line(`${plural(added, "line")} added, ${plural(removed, "line")} removed`, "dim"),
     BLANK,
-    line(`--- ${shown(names.from)}`, "strong"),
-    line(`+++ ${shown(names.to)}`, "strong"),
+    line(`--- ${safeText(names.from)}`, "strong"),
+    line(`+++ ${safeText(names.to)}`, "strong"),
     ...hunks.flatMap((hunk) => [
       line(headOf(hunk), "dim"),
       ...hunk.operations.flatMap((operation) => drawn(operation, from, to)),
@@ -106,6 +107,6 @@ const TONES = { " ": "plain", "-": "fail", "+": "strong" } as const;
 
 function signed(sign: keyof typeof TONES, text: string): readonly Line[] {
   const isEnded = text.endsWith("\n");
-  const shownLine = [span(`${sign}${shown(isEnded ? text.slice(0, -1) : text)}`, TONES[sign])];
+  const shownLine = [span(`${sign}${safeText(isEnded ? text.slice(0, -1) : text)}`, TONES[sign])];
   return isEnded ? [shownLine] : [shownLine, line("\\ No newline at end of file", "dim")];
 }

@@ -6,8 +6,8 @@
 import type { SourceChange, SourceProblem } from "../../admin-api/index.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span, type Tone } from "../model/text.ts";
-import { type FieldChange, MAX_FIELDS } from "./from-to.ts";
-import { shown } from "./shown-line.ts";
+import { type FieldChange, MAX_FIELDS } from "./field-changes.ts";
+import { safeText } from "./shown-line.ts";
 
 const KINDS = {
   added: { sign: "+", tone: "strong" },
@@ -27,7 +27,7 @@ export function previewPage(
     .map((kind) => `${differences.filter((difference) => difference.kind === kind).length} ${kind}`)
     .join(", ");
   return [
-    line(`${shown(name)} against ${against}. Nothing was written.`, "dim"),
+    line(`${safeText(name)} against ${against}. Nothing was written.`, "dim"),
     BLANK,
     line(
       changed
@@ -39,7 +39,7 @@ export function previewPage(
     ),
     ...differences.flatMap(({ path, kind, fields = [] }): readonly Line[] => {
       const { sign, tone } = KINDS[kind];
-      const what = span(path === "" ? "the whole document" : shown(path));
+      const what = span(path === "" ? "the whole document" : safeText(path));
       const changes = kind === "changed" ? fieldsOf(path) : [];
       return [
         [span(`${sign} ${kind.padEnd(8)}`, tone), what, ...(changes.length === 0 ? fieldNames(fields) : [])],
@@ -56,7 +56,7 @@ export function previewPage(
 function fieldNames(fields: readonly string[]): Line {
   if (fields.length === 0) return [];
   const more = fields.length > MAX_FIELDS ? ", and more" : "";
-  return [span(`  in ${fields.slice(0, MAX_FIELDS).map(shown).join(", ")}${more}`, "dim")];
+  return [span(`  in ${fields.slice(0, MAX_FIELDS).map(safeText).join(", ")}${more}`, "dim")];
 }
 
 function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
@@ -64,7 +64,7 @@ function fieldLines(changes: readonly FieldChange[]): readonly Line[] {
   return [
     ...listed.map(
       ({ field, from, to }): Line => [
-        span(`    ${field === "" ? "" : `${shown(field)}: `}`, "dim"),
+        span(`    ${field === "" ? "" : `${safeText(field)}: `}`, "dim"),
         span(from, "fail"),
         span(" -> ", "dim"),
         span(to, "strong"),
@@ -84,7 +84,7 @@ export function refusalPage({ message, details }: Refused): readonly Line[] {
   const problems = problemsOf(details);
   return [
     line("Refused. Nothing was written.", "fail"),
-    line(shown(message)),
+    line(safeText(message)),
     ...(problems.length === 0 ? [] : [BLANK, line(`${plural(problems.length, "problem")}:`, "strong")]),
     ...problems.map((problem) => problemLine(problem, "!", "fail")),
   ];
@@ -93,11 +93,11 @@ export function refusalPage({ message, details }: Refused): readonly Line[] {
 /** Formats a problem: `! default 12:3 providers[0].name: is taken`. */
 function problemLine({ source, path, line: at, column, message }: SourceProblem, sign: string, tone: Tone): Line {
   const place = at === 0 ? [] : [column === 0 ? `${at}` : `${at}:${column}`];
-  const where = [...(source === "" ? [] : [shown(source)]), ...place].join(" ");
+  const where = [...(source === "" ? [] : [safeText(source)]), ...place].join(" ");
   return [
     span(`${sign} `, tone),
     ...(where === "" ? [] : [span(`${where}  `, "dim")]),
-    span(`${path === "" ? "" : `${shown(path)}: `}${shown(message)}`),
+    span(`${path === "" ? "" : `${safeText(path)}: `}${safeText(message)}`),
   ];
 }
 

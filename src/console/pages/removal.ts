@@ -7,7 +7,7 @@ import type { ModelRecord, ProfileRecord, SourceChange } from "../../admin-api/i
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
 import { previewPage } from "./preview.ts";
-import { shown } from "./shown-line.ts";
+import { safeText } from "./shown-line.ts";
 
 /** Objects that may depend on a source; a list is `undefined` if reading it is forbidden. */
 interface Dependants {
@@ -50,7 +50,7 @@ function countLine(what: string, one: string, names: readonly string[], count = 
   const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
   return [
     span("! ", "fail"),
-    span(`${plural(count, one)} ${what}: ${names.slice(0, MAX_NAMES).map(shown).join(", ")}${more}`, "fail"),
+    span(`${plural(count, one)} ${what}: ${names.slice(0, MAX_NAMES).map(safeText).join(", ")}${more}`, "fail"),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { plural } from "../format/numbers.ts";
 import { type Line, line, span } from "../model/text.ts";
-import { shown } from "./shown-line.ts";
+import { safeText } from "./shown-line.ts";
 
 /** Maximum number of places that are listed. */
 const MAX_PLACES = 20;
@@ -38,11 +38,11 @@ export function secretUsesPage(
       .map(
         ({ source, at, reference, key }): Line => [
           span("! ", "fail"),
-          span(`${shown(source)} ${at}  `, "dim"),
-          span(shown(`${key === "" ? "" : `${key}: `}${reference}`)),
+          span(`${safeText(source)} ${at}  `, "dim"),
+          span(safeText(`${key === "" ? "" : `${key}: `}${reference}`)),
         ],
       ),
     ...(more > 0 ? [line(`and ${more} more`, "dim")] : []),
-    ...(unread.length === 0 ? [] : [line(`not read: ${unread.map(shown).join(", ")}`, "warn")]),
+    ...(unread.length === 0 ? [] : [line(`not read: ${unread.map(safeText).join(", ")}`, "warn")]),
   ];
 }

@@ -11,13 +11,13 @@ import { render } from "ink";
 import { createElement } from "react";
 import type { ReaderTree } from "../draw/screen-reader-node.ts";
 import type { Line } from "../model/text.ts";
+import { captureConsole } from "./capture-console.ts";
 import { Guard } from "./error-boundary.tsx";
 import { INK_INPUT, type InkOutput, inkOutput } from "./ink-output.ts";
 import { type Frame, keptLines, Screen } from "./ink-screen.tsx";
 import { createPacing, type OutputGate } from "./pacing.ts";
 import { createPaintedRows, TOKEN_CELLS } from "./painted-rows.ts";
 import { LinearScreen } from "./screen-reader-screen.tsx";
-import { takeConsole } from "./take-console.ts";
 import type { Theme } from "./theme.ts";
 
 export interface ScreenStore {
@@ -41,7 +41,7 @@ export interface RenderOptions {
   /** Called at most once; the screen is gone then, and nothing was printed. */
   onCrash(error: unknown): void;
   /** Called with text that was printed through `console`, which would have corrupted the screen. */
-  onPrinted?(words: string): void;
+  onPrinted?(text: string): void;
   /** Called after each frame with its layout time in milliseconds. */
   onFrame?(tookMs: number): void;
 }
@@ -149,7 +149,7 @@ export function renderConsole(options: RenderOptions): RenderedConsole {
     }
   }
 
-  const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
+  const giveConsoleBack = captureConsole((text) => options.onPrinted?.(text));
   const pacing = createPacing({ gate, draw, onFailed: crash });
   const unsubscribe = store.subscribe((isAutomatic = false) => pacing.requestFrame(isAutomatic));
 

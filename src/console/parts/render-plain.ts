@@ -5,9 +5,9 @@
 
 import { cutToCells } from "../../base/index.ts";
 import type { ReaderNode, ReaderTree } from "../draw/screen-reader-node.ts";
+import { captureConsole } from "./capture-console.ts";
 import { createPacing } from "./pacing.ts";
 import type { RenderedConsole, RenderOptions } from "./render-console.tsx";
-import { takeConsole } from "./take-console.ts";
 
 /** Line end in raw mode, in which a line feed alone does not return to the first column. */
 const LINE_END = "\r\n";
@@ -16,7 +16,7 @@ export function renderPlain(options: Omit<RenderOptions, "theme" | "isScreenRead
   const { stdout, store, gate } = options;
   let printed: readonly string[] = [];
   let isOver = false;
-  const giveConsoleBack = takeConsole((words) => options.onPrinted?.(words));
+  const giveConsoleBack = captureConsole((text) => options.onPrinted?.(text));
   const pacing = createPacing({ gate, draw, onFailed: crash });
   const unsubscribe = store.subscribe((isAutomatic = false) => pacing.requestFrame(isAutomatic));
 

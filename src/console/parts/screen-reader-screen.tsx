@@ -20,10 +20,10 @@ export function LinearScreen({ source }: { readonly source: ReaderSource }) {
 
 /** Draws a node. Children are identified by position and not by keys: the third spoken part is the third child. */
 function Node({ role, text, state, children = [] }: ReaderNode): ReactElement {
-  const words = text === "" ? null : <Text>{text}</Text>;
+  const content = text === "" ? null : <Text>{text}</Text>;
   const aria = {
     ...(role !== undefined && { "aria-role": role }),
     ...(state !== undefined && { "aria-state": state }),
   };
-  return createElement(Box, { flexDirection: "column", ...aria }, words, ...children.map(Node));
+  return createElement(Box, { flexDirection: "column", ...aria }, content, ...children.map(Node));
 }

@@ -28,7 +28,7 @@ export interface RecorderOptions {
   now(): number;
   readonly theme: Theme;
   /** Called once with the reason why recording ended. */
-  onEnd(words: string): void;
+  onEnd(text: string): void;
   /** Maximum length in UTF-16 units, by default about 32 MiB; an hour of an incident takes a few. */
   readonly maxLength?: number;
 }

@@ -6,7 +6,7 @@
  * output instead of the given stream.
  */
 
-import type { Attribute, Colour, Paint, ThemeSpec } from "../model/settings.ts";
+import type { Attribute, Color, Paint, ThemeSpec } from "../model/settings.ts";
 import type { Line, Tone } from "../model/text.ts";
 import { DARK, MONO as MONO_SPEC } from "../settings/themes.ts";
 import type { Run } from "./row-difference.ts";
@@ -37,9 +37,9 @@ export function themeOf({ selected, ...tones }: ThemeSpec): Theme {
 function styleOf({ foreground, background, attributes }: Paint): Style {
   const on = attributes.map((one) => String(ATTRIBUTES[one][0]));
   const off = attributes.map((one) => String(ATTRIBUTES[one][1]));
-  if (foreground !== undefined) on.push(colourOf(foreground, 30));
+  if (foreground !== undefined) on.push(colorOf(foreground, 30));
   if (foreground !== undefined) off.push("39");
-  if (background !== undefined) on.push(colourOf(background, 40));
+  if (background !== undefined) on.push(colorOf(background, 40));
   if (background !== undefined) off.push("49");
   if (on.length === 0) return PLAIN;
   const marksBlanks = background !== undefined || attributes.some((one) => one === "reverse" || one === "underline");
@@ -50,14 +50,14 @@ function styleOf({ foreground, background, attributes }: Paint): Style {
  * Returns the SGR parameters of a color. `base` is 30 for the foreground or 40 for the background of the eight basic colors;
  * bright ones are 60 higher; others are given by their number or components.
  */
-function colourOf(colour: Colour, base: 30 | 40): string {
+function colorOf(colour: Color, base: 30 | 40): string {
   if (typeof colour !== "number") return `${base + 8};2;${colour.join(";")}`;
   if (colour < 8) return String(base + colour);
   return colour < 16 ? String(base + 60 + colour - 8) : `${base + 8};5;${colour}`;
 }
 
 /** Theme for a dark background. */
-export const COLOURS: Theme = themeOf(DARK);
+export const DEFAULT_THEME: Theme = themeOf(DARK);
 export const MONO: Theme = themeOf(MONO_SPEC);
 
 /** Returns the spans with the sequences of their styles, without empty ones. */

@@ -10,7 +10,7 @@ import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { followChange, type Visibility } from "./change-visibility.ts";
 import { type Drafts, editDocument } from "./edit-document.ts";
-import { isUnknown, wordsOf } from "./failure-text.ts";
+import { failureText, isUnknown } from "./failure-text.ts";
 import { loadPage } from "./load-page.ts";
 import { rehearse } from "./run-rehearsal.ts";
 import { runSweep } from "./run-sweep.ts";
@@ -73,10 +73,10 @@ export function createEffects(options: EffectsOptions): Effects {
   }
 
   const endpoint = () => watch.link().endpoint.endpoint;
-  const flash = (words: string, tone: "plain" | "warn" | "fail" = "plain"): void =>
-    dispatch({ kind: "flash", flash: { words, tone } });
+  const flash = (message: string, tone: "plain" | "warn" | "fail" = "plain"): void =>
+    dispatch({ kind: "flash", flash: { message, tone } });
 
-  async function job(request: JobRequest, signal: AbortSignal, onProgress: (words: string) => void): Promise<string> {
+  async function job(request: JobRequest, signal: AbortSignal, onProgress: (text: string) => void): Promise<string> {
     switch (request.kind) {
       case "save_snapshot":
         return await ports.saveSnapshot(endpoint(), request.file, {
@@ -85,14 +85,14 @@ export function createEffects(options: EffectsOptions): Effects {
           onProgress,
         });
       case "save_text":
-        return (await saveText(request, signal)).words;
+        return (await saveText(request, signal)).message;
       case "restore_snapshot":
         return await ports.restoreSnapshot(endpoint(), request.file, { signal, onProgress });
       case "run_command": {
         onProgress("running");
-        const { words, lines } = await ports.runCommand(request.argv, endpoint(), signal);
-        dispatch({ kind: "output", title: `${request.name}: ${words}`, lines });
-        return `${request.name}: ${words}`;
+        const { message, lines } = await ports.runCommand(request.argv, endpoint(), signal);
+        dispatch({ kind: "output", title: `${request.name}: ${message}`, lines });
+        return `${request.name}: ${message}`;
       }
       case "put_secret":
         return await putSecret(watch.client(), request, await ports.readDocument(request.file, signal), signal);
@@ -108,18 +108,18 @@ export function createEffects(options: EffectsOptions): Effects {
 
   async function saveText({ file, text, what, replaces }: SaveText, signal: AbortSignal) {
     const { kind, path } = await ports.saveText(file, text, { signal, replaces: replaces === true });
-    return { kind, path, words: `saved ${what} to ${escapeControls(path)}` };
+    return { kind, path, message: `saved ${what} to ${escapeControls(path)}` };
   }
 
   /** Saves a text, and asks before it replaces a file. */
   async function saveWithConfirmation(work: SaveText, signal: AbortSignal): Promise<void> {
-    const { kind, words, path } = await saveText(work, signal);
+    const { kind, message, path } = await saveText(work, signal);
     if (kind === "exists") dispatch({ kind: "file_exists", job: work, path });
-    else flash(words);
+    else flash(message);
   }
 
   async function task({ id, task }: Extract<Effect, { kind: "task" }>, signal: AbortSignal): Promise<void> {
-    const onProgress = (words: string): void => dispatch({ kind: "task_progress", id, words });
+    const onProgress = (message: string): void => dispatch({ kind: "task_progress", id, message });
     const client = watch.client();
     const outcome = await runTask(task, {
       client,
@@ -134,8 +134,8 @@ export function createEffects(options: EffectsOptions): Effects {
     const { endpoint: used } = watch.link();
     const others = endpoints.filter((other) => other !== used);
     const report = ({ index, on, members }: Visibility, more = ""): void => {
-      const words = `${outcome.words} (index ${index} on ${on.length}/${members.length} nodes${more})`;
-      dispatch({ kind: "task_visible", task: outcome.words, words });
+      const text = `${outcome.message} (index ${index} on ${on.length}/${members.length} nodes${more})`;
+      dispatch({ kind: "task_visible", task: outcome.message, message: text });
     };
     const seen = await followChange(client, others, report, options.signal).catch(() => undefined);
     const missing = seen?.members.filter((id) => !seen.on.includes(id)) ?? [];
@@ -149,23 +149,23 @@ export function createEffects(options: EffectsOptions): Effects {
     switch (work.kind) {
       case "verify_audit": {
         const { file } = work;
-        const running = (words: string): void =>
-          dispatch({ kind: "verification", verification: { file, state: { kind: "running", words } } });
+        const running = (text: string): void =>
+          dispatch({ kind: "verification", verification: { file, state: { kind: "running", message: text } } });
         running("reading");
         try {
           const report = await ports.verifyAudit(file, { signal, onProgress: running });
           dispatch({ kind: "verification", verification: { file, state: { kind: "done", report } } });
         } catch (error) {
-          const words = wordsOf(error, endpoint());
-          dispatch({ kind: "verification", verification: { file, state: { kind: "failed", words } } });
+          const message = failureText(error, endpoint());
+          dispatch({ kind: "verification", verification: { file, state: { kind: "failed", message } } });
         }
         return;
       }
       case "sweep": {
-        const { words } = work;
+        const { argumentText } = work;
         const report = (sweep: Sweep): void => dispatch({ kind: "sweep", sweep });
         const means = { client: watch.client(), ports, signal, report };
-        return await runSweep({ words, id }, { ...means, wordsOf: (error) => wordsOf(error, endpoint()) });
+        return await runSweep({ argumentText, id }, { ...means, wordsOf: (error) => failureText(error, endpoint()) });
       }
       case "save_text":
         return await saveWithConfirmation(work, signal);
@@ -187,7 +187,7 @@ export function createEffects(options: EffectsOptions): Effects {
           : dispatch({ kind: "edited", dialog: work.ask(change) });
       }
       case "save_snapshot":
-        return flash(await job(work, signal, (words) => flash(words)));
+        return flash(await job(work, signal, (text) => flash(text)));
       default:
         return work satisfies never;
     }
@@ -227,11 +227,11 @@ export function createEffects(options: EffectsOptions): Effects {
           effect.id,
           (signal) => task(effect, signal),
           (error) => {
-            const words = wordsOf(error, endpoint());
+            const text = failureText(error, endpoint());
             const retryHint = isUnknown(error instanceof TaskFailed ? error.cause : error)
               ? "; the change may have been made anyway: y sends it again, and it is applied at most once"
               : "";
-            dispatch({ kind: "task_failed", id: effect.id, words: words + retryHint });
+            dispatch({ kind: "task_failed", id: effect.id, message: text + retryHint });
           },
         );
         return;
@@ -248,7 +248,7 @@ export function createEffects(options: EffectsOptions): Effects {
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
           (error) => {
-            const lines = [[{ text: wordsOf(error, endpoint()), tone: "fail" as const }]];
+            const lines = [[{ text: failureText(error, endpoint()), tone: "fail" as const }]];
             dispatch({ kind: "page_loaded", id: effect.id, lines });
           },
         );
@@ -261,7 +261,7 @@ export function createEffects(options: EffectsOptions): Effects {
               client: watch.client(),
               ports,
               signal,
-              wordsOf: (error: unknown) => wordsOf(error, endpoint()),
+              wordsOf: (error: unknown) => failureText(error, endpoint()),
             };
             dispatch({ kind: "rehearsed", id: effect.id, outcome: await rehearse(effect.request, means) });
           },
@@ -273,14 +273,14 @@ export function createEffects(options: EffectsOptions): Effects {
         void runWithId(
           effect.id,
           (signal) => runLocalJob(effect.id, effect.job, signal),
-          (error) => flash(wordsOf(error, endpoint()), "fail"),
+          (error) => flash(failureText(error, endpoint()), "fail"),
         );
         return;
       case "query":
         void runWithId(
           effect.id,
           (signal) => query(effect, signal),
-          (error) => dispatch({ kind: "query_failed", id: effect.id, words: wordsOf(error, endpoint()) }),
+          (error) => dispatch({ kind: "query_failed", id: effect.id, message: failureText(error, endpoint()) }),
         );
         return;
       case "cancel":
@@ -300,7 +300,7 @@ export function createEffects(options: EffectsOptions): Effects {
             const { text } = effect;
             dispatch({ kind: "completed", text, found: await ports.completePath(text, signal) });
           },
-          (error) => flash(wordsOf(error, endpoint()), "warn"),
+          (error) => flash(failureText(error, endpoint()), "warn"),
         );
         return;
       case "stop_reading":

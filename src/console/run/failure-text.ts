@@ -3,10 +3,10 @@
 import { type AdminAddress, AdminError, explain } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 
-export function wordsOf(error: unknown, endpoint: AdminAddress): string {
+export function failureText(error: unknown, endpoint: AdminAddress): string {
   if (error instanceof AdminError) {
-    const { words, remedy } = explain(error, endpoint);
-    return escapeControls(remedy === undefined ? words : `${words}; try: ${remedy}`);
+    const { words: text, remedy } = explain(error, endpoint);
+    return escapeControls(remedy === undefined ? text : `${text}; try: ${remedy}`);
   }
   return escapeControls(error instanceof Error ? error.message : String(error));
 }

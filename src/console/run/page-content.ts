@@ -9,7 +9,7 @@ import type { ConsolePorts } from "../model/ports.ts";
 import { BLANK, type Line, line } from "../model/text.ts";
 import { differencePage } from "../pages/difference.ts";
 import { documentPage } from "../pages/document.ts";
-import { fieldChanges } from "../pages/from-to.ts";
+import { fieldChanges } from "../pages/field-changes.ts";
 import { masked } from "../pages/mask.ts";
 import { previewPage, refusalPage } from "../pages/preview.ts";
 import { removalPage } from "../pages/removal.ts";
@@ -122,8 +122,8 @@ async function linesOf(
     next = await ports.readDocument(file, signal);
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
-    return [line(`Its lines are not shown: ${escapeControls(why)}`, "warn")];
+    const reason = error instanceof Error ? error.message : String(error);
+    return [line(`Its lines are not shown: ${escapeControls(reason)}`, "warn")];
   }
   const stored = await storedOr(documentOf(undefined));
   return differencePage(stored.document, next, {

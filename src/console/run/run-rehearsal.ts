@@ -22,11 +22,14 @@ export async function rehearse(request: RehearsalRequest, options: RehearseOptio
     const body = { source: request.source, document };
     const result = await client.call("rehearse", { body }, { signal, timeLimitMs: TIME_LIMIT_MS });
     return result.nodes.length === 0 && result.disabled.length > 0
-      ? { kind: "none", why: "no node records requests: `GATEWAY_REHEARSAL_MEMORY` is 0" }
+      ? { kind: "none", reason: "no node records requests: `GATEWAY_REHEARSAL_MEMORY` is 0" }
       : { kind: "done", result };
   } catch (error) {
     signal.throwIfAborted();
-    return { kind: "none", why: (error instanceof AdminError ? whyNot(error) : undefined) ?? wordsOf(error) };
+    return {
+      kind: "none",
+      reason: (error instanceof AdminError ? notRehearsedText(error) : undefined) ?? wordsOf(error),
+    };
   }
 }
 
@@ -50,7 +53,7 @@ async function documentOf(
 }
 
 /** Explains why nothing was rehearsed; `undefined` if the error's own message says it. */
-function whyNot({ code, status }: AdminError): string | undefined {
+function notRehearsedText({ code, status }: AdminError): string | undefined {
   if (code === "refused") return "the document would be refused";
   if (code === "timeout") return `it took longer than ${TIME_LIMIT_MS / 1000} s`;
   if (code === "busy") return "the gateway is rehearsing other changes";

@@ -5,9 +5,9 @@ import type { ConsolePorts } from "../model/ports.ts";
 import type { Sweep } from "../model/sweep.ts";
 import { documentsOf } from "../watch/local-trials.ts";
 
-interface Asked {
+interface SweepRun {
   /** Flags and files as typed. */
-  readonly words: string;
+  readonly argumentText: string;
   /** Id by which it is canceled. */
   readonly id: number;
 }
@@ -22,22 +22,22 @@ interface SweepTools {
 }
 
 export async function runSweep(
-  { words, id }: Asked,
+  { argumentText, id }: SweepRun,
   { client, ports, signal, report, wordsOf }: SweepTools,
 ): Promise<void> {
   const running = (how: string): void => {
-    if (!signal.aborted) report({ words, state: { kind: "running", id, words: how } });
+    if (!signal.aborted) report({ argumentText, state: { kind: "running", id, message: how } });
   };
   running("reading the configuration in force");
   try {
     const documents = await documentsOf(client, signal);
-    const answer = await ports.documents.sweep(documents, words, { signal, onProgress: running });
+    const answer = await ports.documents.sweep(documents, argumentText, { signal, onProgress: running });
     report({
-      words,
+      argumentText,
       state: answer.kind === "done" ? answer : { kind: "failed", problems: answer.problems },
     });
   } catch (error) {
     const problems = [signal.aborted ? "it was stopped" : wordsOf(error)];
-    report({ words, state: { kind: "failed", problems } });
+    report({ argumentText, state: { kind: "failed", problems } });
   }
 }

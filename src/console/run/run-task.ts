@@ -17,8 +17,8 @@ interface TaskOptions {
   readonly signal: AbortSignal;
   /** Idempotency keys of requests with an unknown outcome, by the JSON text of the request. */
   readonly unsettled: Map<string, string>;
-  job(request: JobRequest, onProgress: (words: string) => void): Promise<string>;
-  onProgress(words: string): void;
+  job(request: JobRequest, onProgress: (text: string) => void): Promise<string>;
+  onProgress(text: string): void;
   /** Returns the type of a secret in the text, like `ConsolePorts.secretIn`. */
   secretIn(text: string): Promise<string | undefined>;
 }
@@ -26,16 +26,16 @@ interface TaskOptions {
 /** Runs an action. Rejects with the first error; with `TaskFailed` if earlier steps had succeeded. */
 export async function runTask(task: Task, options: TaskOptions): Promise<Outcome> {
   if (task.kind !== "steps") return await runSingle(task, options);
-  const words: string[] = [];
+  const texts: string[] = [];
   for (const step of task.steps) {
     try {
-      words.push((await runSingle(step, options)).words);
+      texts.push((await runSingle(step, options)).message);
     } catch (cause) {
-      if (words.length === 0) throw cause;
-      throw new TaskFailed(`${words.join("; ")}; then: ${messageOf(cause)}`, { cause });
+      if (texts.length === 0) throw cause;
+      throw new TaskFailed(`${texts.join("; ")}; then: ${messageOf(cause)}`, { cause });
     }
   }
-  return { words: words.join("; ") };
+  return { message: texts.join("; ") };
 }
 
 async function runSingle(task: SingleTask, options: TaskOptions): Promise<Outcome> {
@@ -43,7 +43,7 @@ async function runSingle(task: SingleTask, options: TaskOptions): Promise<Outcom
     case "actions":
       return await runActions(task.actions, options);
     case "job":
-      return { words: await options.job(task.job, options.onProgress) };
+      return { message: await options.job(task.job, options.onProgress) };
     default:
       return task satisfies never;
   }
@@ -69,8 +69,8 @@ async function runActions(actions: readonly Action[], options: TaskOptions): Pro
       });
     }
   }
-  if (last === undefined) return { words: "nothing to do" };
-  return actions.length === 1 ? last : { words: `${actions.length} done; the last: ${last.words}` };
+  if (last === undefined) return { message: "nothing to do" };
+  return actions.length === 1 ? last : { message: `${actions.length} done; the last: ${last.message}` };
 }
 
 /** Refuses a reason that contains a secret before it is sent: the gateway would refuse it too, but only after receiving it. */

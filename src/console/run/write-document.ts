@@ -73,9 +73,9 @@ export async function writeChange(
     if (done.applied) return `${summary}: ${file} is written and applied, revision ${done.revision ?? "unknown"}`;
     throw new Error(done.file_status.message);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
-      `${file} is written but not applied, and the previous configuration stays in force: ${why}. Correct it, then press R in :config`,
+      `${file} is written but not applied, and the previous configuration stays in force: ${reason}. Correct it, then press R in :config`,
       { cause },
     );
   }

@@ -68,8 +68,8 @@ function commandIn(item: Node, reader: Reader, keys: KeyMap, views: readonly str
     );
     return undefined;
   }
-  const { words } = split;
-  if (words.length === 0 || words[0]?.includes("{") === true)
+  const { words: argv } = split;
+  if (argv.length === 0 || argv[0]?.includes("{") === true)
     reader.fault(fields["run"], "run does not begin with the name of a program", "no field may be the program");
-  return { key: chord, name, views: scope, run: { kind: "words", words } };
+  return { key: chord, name, views: scope, run: { kind: "argv", argv } };
 }

@@ -3,14 +3,14 @@
  * `bold bright-red`, `#b58900`, `black on 208`, `none`. Source: operator console reference, B9.
  */
 
-import { type Attribute, type Colour, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
+import { type Attribute, type Color, type Paint, ROLES, type Role, type ThemeSpec } from "../model/settings.ts";
 import type { Node, Reader } from "./settings-faults.ts";
 
 const NAMES = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 const ATTRIBUTES: readonly Attribute[] = ["bold", "dim", "italic", "underline", "reverse"];
 const BRIGHT = 8;
 
-const paint = (foreground: Colour | undefined, ...attributes: readonly Attribute[]): Paint => ({
+const paint = (foreground: Color | undefined, ...attributes: readonly Attribute[]): Paint => ({
   ...(foreground !== undefined && { foreground }),
   attributes,
 });
@@ -72,9 +72,9 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
   if (from === undefined) reader.fault(base, `there is no theme ${name} to start from`, "base is dark, light or mono");
   const theme: Record<Role, Paint> = { ...(from ?? DARK) };
   for (const role of ROLES) {
-    const words = reader.text(given[role], `${role} of ${what}`);
-    if (words === undefined) continue;
-    const read = paintOf(words);
+    const text = reader.text(given[role], `${role} of ${what}`);
+    if (text === undefined) continue;
+    const read = paintOf(text);
     if (typeof read === "string")
       reader.fault(
         given[role],
@@ -87,17 +87,17 @@ export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
 }
 
 /** Parses a style. Returns an error text if it is invalid. */
-export function paintOf(words: string): Paint | string {
+export function paintOf(text: string): Paint | string {
   const attributes: Attribute[] = [];
-  let foreground: Colour | undefined;
-  let background: Colour | undefined;
+  let foreground: Color | undefined;
+  let background: Color | undefined;
   let isBehind = false;
-  for (const word of words.trim().toLowerCase().split(/\s+/)) {
+  for (const word of text.trim().toLowerCase().split(/\s+/)) {
     const attribute = ATTRIBUTES.find((one) => one === word);
     if (attribute !== undefined) attributes.push(attribute);
     else if (word === "on" && !isBehind) isBehind = true;
     else if (word !== "none") {
-      const colour = colourOf(word);
+      const colour = colorOf(word);
       if (colour === undefined) return `'${word}' is not a color`;
       if (isBehind && background === undefined) background = colour;
       else if (!isBehind && foreground === undefined) foreground = colour;
@@ -112,7 +112,7 @@ export function paintOf(words: string): Paint | string {
   };
 }
 
-function colourOf(word: string): Colour | undefined {
+function colorOf(word: string): Color | undefined {
   const isBright = word.startsWith("bright-");
   const named = NAMES.indexOf(isBright ? word.slice("bright-".length) : word);
   if (named >= 0) return named + (isBright ? BRIGHT : 0);

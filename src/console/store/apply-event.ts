@@ -18,9 +18,9 @@ import {
   withRefinedOutcome,
 } from "./flash.ts";
 import { withTable } from "./navigation.ts";
-import { openPage } from "./page.ts";
 import { replaceDialog } from "./replace-file.ts";
 import { openDialog } from "./step-dialog.ts";
+import { openPage } from "./step-page.ts";
 
 /** Events without those that the workbench handles itself. */
 type Report = Exclude<
@@ -51,10 +51,10 @@ export function withReport(state: State, event: Report): State {
     case "flash":
       // Messages that do not answer a key, such as a saved file, or a change that has reached more nodes.
       return event.flash.tone === "plain"
-        ? withLogEntry(withNotice(state, event.flash.words), event.flash.words)
-        : withNotice(state, event.flash.words, event.flash.tone);
+        ? withLogEntry(withNotice(state, event.flash.message), event.flash.message)
+        : withNotice(state, event.flash.message, event.flash.tone);
     case "task_visible":
-      return withLogEntry(withRefinedOutcome(state, event.words, event.task), event.words);
+      return withLogEntry(withRefinedOutcome(state, event.message, event.task), event.message);
     case "task_progress":
     case "task_done":
     case "task_failed":
@@ -79,7 +79,7 @@ export function withReport(state: State, event: Report): State {
       // Each event contains all kept lines, so they replace the earlier ones.
       return { ...state, tail: event.lines.slice(-MAX_TAIL) };
     case "tail_waiting":
-      return event.why === state.tailError ? state : { ...state, tailError: event.why };
+      return event.reason === state.tailError ? state : { ...state, tailError: event.reason };
     default:
       return event satisfies never;
   }
@@ -150,21 +150,21 @@ type TaskEvent = Event & { readonly kind: "task_progress" | "task_done" | "task_
 function withTask(state: State, event: TaskEvent): State {
   const open = state.dialog?.id === event.id && state.dialog.stage.kind === "running" ? state.dialog : undefined;
   const secret = event.kind === "task_done" ? event.secret : undefined;
-  const words = redactSecret(secret, event.words);
+  const message = redactSecret(secret, event.message);
   switch (event.kind) {
     case "task_progress":
       return open === undefined
         ? state
-        : { ...state, dialog: { ...open, stage: { kind: "running", words, since: state.now } } };
+        : { ...state, dialog: { ...open, stage: { kind: "running", message, since: state.now } } };
     case "task_failed": {
-      const failed = withOutcome(state, words, "fail");
-      return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", words } } };
+      const failed = withOutcome(state, message, "fail");
+      return open === undefined ? failed : { ...failed, dialog: { ...open, stage: { kind: "failed", message } } };
     }
     case "task_done": {
-      const done = withUndo(withLogEntry(withOutcome(state, words), words), open, words);
+      const done = withUndo(withLogEntry(withOutcome(state, message), message), open, message);
       if (open === undefined) return done;
       if (secret === undefined) return withoutMarks({ ...done, dialog: undefined });
-      return { ...done, dialog: { ...open, stage: { kind: "done", words, secret } } };
+      return { ...done, dialog: { ...open, stage: { kind: "done", message, secret } } };
     }
     default:
       return event satisfies never;
@@ -172,9 +172,9 @@ function withTask(state: State, event: TaskEvent): State {
 }
 
 /** Remembers how to undo an action. An irreversible one keeps the previous undo. */
-function withUndo(state: State, open: State["dialog"], did: string): State {
-  const make = open?.undo;
-  return make === undefined ? state : { ...state, undo: { make, did, at: state.now } };
+function withUndo(state: State, open: State["dialog"], doneText: string): State {
+  const createDialog = open?.undo;
+  return createDialog === undefined ? state : { ...state, undo: { createDialog, doneText, at: state.now } };
 }
 
 /** Clears the marks after an action on the marked rows, so that the next verb does not act on them again. */
@@ -187,7 +187,7 @@ function withVerification(state: State, verification: NonNullable<State["verific
     case "running":
       return after;
     case "failed":
-      return withFlash(after, verification.state.words, "fail");
+      return withFlash(after, verification.state.message, "fail");
     case "done":
       return verification.state.report.isGood
         ? withFlash(after, `${verification.file}: verified`)

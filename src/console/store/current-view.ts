@@ -3,7 +3,7 @@
  * they are costly.
  */
 
-import { wrapHanging } from "../format/fit.ts";
+import { wrapHanging } from "../format/fit-line.ts";
 import type { Context } from "../model/context.ts";
 import { createMemo } from "../model/remember.ts";
 import type { State, TableState } from "../model/state.ts";
@@ -115,6 +115,6 @@ function filterAndWrap(lines: readonly Line[], text: string, cells: number): Omi
     lines: kept.flatMap((line) => wrapHanging(line, cells)),
     total: lines.length,
     filter: text,
-    ...(filter.kind === "wrong" && { filterError: filter.words }),
+    ...(filter.kind === "wrong" && { filterError: filter.message }),
   };
 }

@@ -42,7 +42,7 @@ export function stepCommand(state: State, chord: Chord, views: readonly View[]):
   if (command === undefined) return undefined;
   if (state.isReadOnly) return stateOnly(withFlash(state, "read-only: commands do not run", "warn"));
   const filled = fillTemplate(command, rowOf(state, views));
-  if (filled.kind === "why") return stateOnly(withFlash(state, `${command.name}: ${filled.words}`, "warn"));
+  if (filled.kind === "refused") return stateOnly(withFlash(state, `${command.name}: ${filled.reason}`, "warn"));
   return stateOnly(openDialog(state, confirmationOf(command, filled.argv)));
 }
 
@@ -60,7 +60,7 @@ function recordsOf(row: unknown): readonly Readonly<Record<string, unknown>>[] {
 
 type FilledTemplate =
   | { readonly kind: "argv"; readonly argv: readonly string[] }
-  | { readonly kind: "why"; readonly words: string };
+  | { readonly kind: "refused"; readonly reason: string };
 
 const FIELD = /\{([a-z_][a-z0-9_]*)\}/g;
 /** Maximum length of a value, in UTF-16 units. */
@@ -71,38 +71,38 @@ const MAX_VALUE = 4_096;
  * it.
  */
 export function fillTemplate({ run }: CustomCommand, row: unknown): FilledTemplate {
-  const template = run.kind === "words" ? run.words.join(" ") : run.text;
+  const template = run.kind === "argv" ? run.argv.join(" ") : run.text;
   const values = new Map<string, string>();
   const records = recordsOf(row);
   for (const [, field = ""] of template.matchAll(FIELD)) {
-    if (records.length === 0) return { kind: "why", words: "no row is selected" };
+    if (records.length === 0) return { kind: "refused", reason: "no row is selected" };
     const found = new Set(records.map((record) => (Object.hasOwn(record, field) ? record[field] : undefined)));
     const [value] = found;
     if (found.size > 1 && [...found].every((one) => typeof one !== "object"))
       return {
-        kind: "why",
-        words: `the nodes report different values of {${field}}; use a field that is the same on all (J shows them)`,
+        kind: "refused",
+        reason: `the nodes report different values of {${field}}; use a field that is the same on all (J shows them)`,
       };
     if (value === undefined || value === null || typeof value === "object")
-      return { kind: "why", words: `the row has no value for {${field}}; J shows its fields` };
+      return { kind: "refused", reason: `the row has no value for {${field}}; J shows its fields` };
     const text = String(value);
     if (text.includes("\0") || text.length > MAX_VALUE)
-      return { kind: "why", words: `the value of {${field}} cannot be an argument` };
+      return { kind: "refused", reason: `the value of {${field}} cannot be an argument` };
     values.set(field, text);
   }
-  return run.kind === "words" ? fillWords(run.words, values) : fillShell(run.text, values);
+  return run.kind === "argv" ? fillWords(run.argv, values) : fillShell(run.text, values);
 }
 
-function fillWords(words: readonly string[], values: ReadonlyMap<string, string>): FilledTemplate {
-  const argv = words.map((word) => word.replace(FIELD, (_, field: string) => values.get(field) ?? ""));
-  const ended = words.indexOf("--");
-  const option = words.findIndex(
+function fillWords(texts: readonly string[], values: ReadonlyMap<string, string>): FilledTemplate {
+  const argv = texts.map((word) => word.replace(FIELD, (_, field: string) => values.get(field) ?? ""));
+  const ended = texts.indexOf("--");
+  const option = texts.findIndex(
     (word, at) => word.startsWith("{") && argv[at]?.startsWith("-") === true && (ended === -1 || at < ended),
   );
   if (option >= 0)
     return {
-      kind: "why",
-      words: `${escapeControls(argv[option] ?? "")} would be read as an option; write -- before ${words[option]}`,
+      kind: "refused",
+      reason: `${escapeControls(argv[option] ?? "")} would be read as an option; write -- before ${texts[option]}`,
     };
   return { kind: "argv", argv };
 }
@@ -135,7 +135,10 @@ function fillShell(text: string, values: ReadonlyMap<string, string>): FilledTem
   }
   const option = names.find((name) => values.get(name)?.startsWith("-") === true);
   if (option !== undefined && !/(^|\s)--\s/.test(text))
-    return { kind: "why", words: `{${option}} begins with a dash and would be read as an option; write -- before it` };
+    return {
+      kind: "refused",
+      reason: `{${option}} begins with a dash and would be read as an option; write -- before it`,
+    };
   return { kind: "argv", argv: ["/bin/sh", "-c", script, "sh", ...names.map((name) => values.get(name) ?? "")] };
 }
 

@@ -11,8 +11,8 @@
 type Filter =
   | { readonly kind: "none" }
   | { readonly kind: "match"; readonly isInverted: boolean; test(text: string): boolean }
-  /** Invalid filter: it filters nothing; `words` explains why. */
-  | { readonly kind: "wrong"; readonly words: string };
+  /** Invalid filter: it filters nothing; `message` explains why. */
+  | { readonly kind: "wrong"; readonly message: string };
 
 /** Maximum length of a pattern, in UTF-16 units. */
 const MAX_PATTERN_LENGTH = 200;
@@ -31,7 +31,7 @@ export function filterOf(text: string): Filter {
   if (rest === "") return { kind: "none" };
   const matches =
     rest.length > 2 && rest.startsWith("/") && rest.endsWith("/") ? pattern(rest.slice(1, -1)) : plain(rest);
-  if (typeof matches === "string") return { kind: "wrong", words: matches };
+  if (typeof matches === "string") return { kind: "wrong", message: matches };
   return { kind: "match", isInverted, test: isInverted ? (subject) => !matches(subject) : matches };
 }
 

@@ -18,7 +18,7 @@ export interface Entry {
   readonly help: string;
   /** Text of the hint bar, which is searched too. */
   readonly label?: string;
-  readonly why?: string | undefined;
+  readonly disabledReason?: string | undefined;
   readonly runs: EntryRun;
 }
 
@@ -48,7 +48,7 @@ export function sectionsOf(state: State, views: readonly View[]): readonly Secti
   const commands = commandsHere(state, views).map(
     ({ key, name, run }): Entry => ({
       key: chordText(key),
-      help: `${name}: ${run.kind === "words" ? run.words.join(" ") : `sh -c ${run.text}`}`,
+      help: `${name}: ${run.kind === "argv" ? run.argv.join(" ") : `sh -c ${run.text}`}`,
       runs: { kind: "command", chord: key },
     }),
   );
@@ -75,10 +75,10 @@ export function searchEntries(state: State, views: readonly View[]): EntrySearch
     const sections = all.filter(({ entries }, at) => at === 0 || entries.length > 0);
     return { sections, chosen: clampSelected(sections, prompt?.chosen ?? 0) };
   }
-  const words = text.toLowerCase().split(/\s+/);
+  const texts = text.toLowerCase().split(/\s+/);
   const isFound = ({ key, help, label = "" }: Entry): boolean => {
     const searched = `${key} ${label} ${help}`.toLowerCase();
-    return words.every((word) => searched.includes(word));
+    return texts.every((word) => searched.includes(word));
   };
   const sections = [...all, elsewhere(state, views)]
     .map(({ head, entries }) => ({ head, entries: entries.filter(isFound) }))
@@ -104,13 +104,13 @@ function keySectionsOf(state: State, views: readonly View[]): readonly Section[]
   return [
     {
       head: `${view.title}: ${view.about}`,
-      entries: offers.map(({ offer, why }) => {
+      entries: offers.map(({ offer, disabledReason }) => {
         const { chord, label, help } = VERBS[offer.verb];
         return {
           key: chordText(chord),
           label: offer.label ?? label,
           help: offer.label === undefined || offer.label === label ? help : `${offer.label}: ${help}`,
-          why,
+          disabledReason,
           runs: { kind: "key", chord },
         };
       }),
@@ -140,9 +140,9 @@ function elsewhere(state: State, views: readonly View[]): Section {
     view.offers.flatMap((offer): readonly Entry[] => {
       const { chord, label, help, group } = VERBS[offer.verb];
       if (offered.has(offer.verb) || (state.isReadOnly && group === "write")) return [];
-      const words = `in ${view.title}, ${offer.label ?? label}: ${help}`;
+      const text = `in ${view.title}, ${offer.label ?? label}: ${help}`;
       return [
-        { key: shownKeys(state.keys, chordText(chord)), help: words, runs: { kind: "go", place: { view: view.id } } },
+        { key: shownKeys(state.keys, chordText(chord)), help: text, runs: { kind: "go", place: { view: view.id } } },
       ];
     }),
   );

@@ -4,8 +4,8 @@
  */
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { padTo } from "../format/cut.ts";
-import { fitLine, wrapLine } from "../format/fit.ts";
+import { padTo } from "../format/cut-text.ts";
+import { fitLine, wrapLine } from "../format/fit-line.ts";
 import type { State } from "../model/state.ts";
 import { BLANK, type Line, line, type Span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
@@ -32,7 +32,7 @@ export function helpOf(
   let chosenAt = 0;
   for (const [index, section] of sections.entries()) {
     // The first section explains why verbs are unavailable, which may be long.
-    const isFirst = index === 0 && section.entries.some(({ why }) => why !== undefined);
+    const isFirst = index === 0 && section.entries.some(({ disabledReason }) => disabledReason !== undefined);
     const { entries } = section;
     lines.push(...(lines.length === 0 ? [] : [BLANK]), ...wrapLine(heading(section), cells));
     const placed = (isWide && !isFirst ? inTwoColumns : inOneColumn)(entries, cells, chosen - at);
@@ -68,11 +68,16 @@ function inOneColumn(entries: readonly Entry[], cells: number, chosen: number): 
   return { lines, chosenAt };
 }
 
-function entryLines({ key, help, why }: Entry, cells: number, width: number, isChosen: boolean): readonly Line[] {
-  const words: Span[] = [{ text: help, ...(why !== undefined && { tone: "dim" as const }) }];
-  if (why !== undefined) words.push({ text: ` (unavailable: ${why})`, tone: "warn" });
+function entryLines(
+  { key, help, disabledReason }: Entry,
+  cells: number,
+  width: number,
+  isChosen: boolean,
+): readonly Line[] {
+  const content: Span[] = [{ text: help, ...(disabledReason !== undefined && { tone: "dim" as const }) }];
+  if (disabledReason !== undefined) content.push({ text: ` (unavailable: ${disabledReason})`, tone: "warn" });
   const indent = width + 4;
-  const [first = BLANK, ...rest] = wrapLine(words, Math.max(10, cells - indent));
+  const [first = BLANK, ...rest] = wrapLine(content, Math.max(10, cells - indent));
   const lines: readonly Line[] = [
     [{ text: `${isChosen ? ">" : " "} ${padTo(key, width)}  `, tone: "strong" }, ...first],
     ...rest.map((more) => [{ text: " ".repeat(indent) }, ...more]),

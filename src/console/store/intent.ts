@@ -10,9 +10,9 @@ import { openStatement } from "../workbench/run-statement.ts";
 import { withFlash } from "./flash.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { navigateTo, withTable } from "./navigation.ts";
-import { openPage } from "./page.ts";
 import { openDialog } from "./step-dialog.ts";
 import { stateOnly } from "./step-helpers.ts";
+import { openPage } from "./step-page.ts";
 
 export function runIntent(state: State, intent: Intent, views: readonly View[]): Step {
   switch (intent.kind) {
@@ -45,16 +45,16 @@ export function runIntent(state: State, intent: Intent, views: readonly View[]):
     case "job": {
       const effect: Effect = { kind: "job", id: state.nextId, job: intent.job };
       const there = intent.place === undefined ? state : navigateTo(state, intent.place);
-      return { state: withFlash({ ...there, nextId: state.nextId + 1 }, wordsOf(intent.job)), effects: [effect] };
+      return { state: withFlash({ ...there, nextId: state.nextId + 1 }, jobText(intent.job)), effects: [effect] };
     }
     case "cancel":
-      return { state: withFlash(state, intent.words), effects: [{ kind: "cancel", id: intent.id }] };
+      return { state: withFlash(state, intent.message), effects: [{ kind: "cancel", id: intent.id }] };
     case "query":
       return toWorkbench(state, intent.sql, views);
     case "quit":
       return { state, effects: [{ kind: "quit" }] };
     case "flash":
-      return stateOnly(withFlash(state, intent.words, intent.tone));
+      return stateOnly(withFlash(state, intent.message, intent.tone));
     default:
       return intent satisfies never;
   }
@@ -95,18 +95,18 @@ export function quit(state: State, views: readonly View[]): Step {
       next: (text) =>
         /^\s*y(es)?\s*$/i.test(text)
           ? { kind: "quit" }
-          : { kind: "flash", words: "not left; the statement is still in the editor" },
+          : { kind: "flash", message: "not left; the statement is still in the editor" },
     },
     views,
   );
 }
 
-function wordsOf(job: LocalJob): string {
+function jobText(job: LocalJob): string {
   switch (job.kind) {
     case "verify_audit":
       return `verifying ${job.file}`;
     case "sweep":
-      return `sweeping ${job.words}`;
+      return `sweeping ${job.argumentText}`;
     case "edit_document":
       return `opening ${job.path ?? job.source} in the editor`;
     case "save_text":

@@ -133,7 +133,7 @@ function orderOf(table: Table, { filter: text, isNarrowed }: TableState, { colum
   const by = table.columns.findIndex(({ id }) => id === column);
   const rows = kept.map((at) => ({ at, key: by === -1 ? null : keyOf(table.sortKey(at, by)), id: table.idOf(at) }));
   rows.sort((a, b) => compareKeys(a.key, b.key, isDescending) || compareTexts(a.id, b.id));
-  return { order: rows.map(({ at }) => at), ...(filter.kind === "wrong" && { filterError: filter.words }) };
+  return { order: rows.map(({ at }) => at), ...(filter.kind === "wrong" && { filterError: filter.message }) };
 }
 
 type Key = string | number | null;

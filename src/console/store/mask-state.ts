@@ -28,7 +28,7 @@ export function maskState(state: State): State {
       },
     }),
     ...(prompt !== undefined && { prompt: { ...prompt, edit: maskEdit(prompt.edit) } }),
-    ...(flash !== undefined && { flash: { ...flash, words: maskText(flash.words) } }),
+    ...(flash !== undefined && { flash: { ...flash, message: maskText(flash.message) } }),
     workbench: { ...workbench, edit: maskEdit(workbench.edit), params: workbench.params.map(maskText) },
   };
 }

@@ -7,9 +7,9 @@ import { namesText } from "../format/name-list.ts";
 import { VERBS } from "../model/key-bindings.ts";
 import type { PromptState, State } from "../model/state.ts";
 import type { Place, View } from "../model/view.ts";
+import { namedRows, namedVerbs } from "./command-palette.ts";
 import { contextOf, placeKey } from "./current-view.ts";
-import { matchOf } from "./match.ts";
-import { namedRows, namedVerbs } from "./palette.ts";
+import { matchOf } from "./match-name.ts";
 import { type Command, clipped, commandOfText, OWN, viewNamed } from "./parse-command.ts";
 
 interface Candidate {
@@ -92,7 +92,7 @@ function ofVerbs(state: State, views: readonly View[], name: string): Ranked[] {
     const match = matchOf(name, [word]);
     if (match === undefined || match > 1 || found.has(word)) continue;
     const command: Command = offer.needsRow
-      ? { kind: "wrong", words: `${word}: type a name after it` }
+      ? { kind: "wrong", message: `${word}: type a name after it` }
       : { kind: "verb", verb, place: { view: view.id } };
     const candidate = { text: word, about: VERBS[verb].help, isOpen: offer.needsRow, command };
     found.set(word, [candidate, { match, hasSubject: true, age: NEVER }]);
@@ -118,7 +118,7 @@ function about(state: State, views: readonly View[], name: string, rest: string)
       const match = matchOf(rest.trim(), [context.name]);
       const candidate: Candidate = {
         text: `context ${context.name}`,
-        about: context.about,
+        about: context.address,
         isOpen: false,
         command: { kind: "context", name: context.name },
       };
@@ -181,7 +181,7 @@ function verbCommand(state: State, views: readonly View[], text: string): Comman
     const [only] = alone;
     if (only !== undefined && alone.length === 1)
       return { kind: "verb", verb: only.verb, place: { view: only.view.id } };
-    return { kind: "wrong", words: `${word}: type a name after it` };
+    return { kind: "wrong", message: `${word}: type a name after it` };
   }
   const found = ofVerb(state, views, word, name);
   const exact = found.filter(([, { match }]) => match === 0);
@@ -190,7 +190,7 @@ function verbCommand(state: State, views: readonly View[], text: string): Comman
   const kinds = namesText([...new Set(verbs.flatMap(({ view }) => view.rows ?? []))], MAX_KINDS);
   return {
     kind: "wrong",
-    words:
+    message:
       only === undefined
         ? `${word}: no ${kinds} is named ${clipped(name)}`
         : `${word}: ${clipped(name)} may be several; Up and Down choose`,

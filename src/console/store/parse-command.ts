@@ -19,7 +19,7 @@ export type Command =
   | { readonly kind: "go"; readonly place: Place; readonly filter: string | undefined; readonly row?: string }
   /** Starts a verb of a view, on a row if the verb needs one. */
   | { readonly kind: "verb"; readonly verb: VerbId; readonly place: Place; readonly row?: string }
-  | { readonly kind: "wrong"; readonly words: string };
+  | { readonly kind: "wrong"; readonly message: string };
 
 /** Commands besides the views; the first name is the one that is offered. */
 export const OWN = [
@@ -39,7 +39,7 @@ export function commandOfText(text: string, views: readonly View[]): Command {
   if (own?.command.kind === "context") return { kind: "context", name: rest };
   if (own !== undefined) return own.command;
   const view = viewNamed(name, views);
-  return typeof view === "string" ? { kind: "wrong", words: view } : commandToView(view, rest);
+  return typeof view === "string" ? { kind: "wrong", message: view } : commandToView(view, rest);
 }
 
 function commandToView(view: View, rest: string): Command {
@@ -47,7 +47,7 @@ function commandToView(view: View, rest: string): Command {
   const filter = slashed === undefined ? undefined : isPattern(slashed) ? slashed : slashed.slice(1);
   if (subject === "") return { kind: "go", place: { view: view.id }, filter };
   if (view.subject === undefined) {
-    return { kind: "wrong", words: `${view.id} takes only a filter after its name (/text)` };
+    return { kind: "wrong", message: `${view.id} takes only a filter after its name (/text)` };
   }
   return { kind: "go", place: { view: view.id, subject: subject.slice(0, MAX_SUBJECT_LENGTH) }, filter };
 }

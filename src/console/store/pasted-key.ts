@@ -80,10 +80,10 @@ function redactEdit(edit: Edit): Edit {
 
 function openFoundKey(state: State, id: string, views: readonly View[]): Step {
   // The message must fit a line of 80 columns.
-  const words = `key ${id}: the pasted text was not kept`;
+  const text = `key ${id}: the pasted text was not kept`;
   const isWriting = state.dialog !== undefined || (state.prompt === undefined && isInWorkbench(state, views));
   if (isWriting || !views.some((view) => view.id === KEYS)) {
-    return stateOnly(withFlash(state, `${words}; \`:keys ${id}\` shows who uses it`, "warn"));
+    return stateOnly(withFlash(state, `${text}; \`:keys ${id}\` shows who uses it`, "warn"));
   }
   const closed = state.prompt === undefined ? state : leftPrompt(state, state.prompt);
   const { state: there, effects } = runIntent(
@@ -91,7 +91,7 @@ function openFoundKey(state: State, id: string, views: readonly View[]): Step {
     { kind: "go", place: { view: KEYS, subject: id }, filter: "" },
     views,
   );
-  return { state: withFlash(there, `${words}; this view shows who uses it, and X revokes it`, "warn"), effects };
+  return { state: withFlash(there, `${text}; this view shows who uses it, and X revokes it`, "warn"), effects };
 }
 
 const KEYS = "keys";

@@ -17,11 +17,11 @@ import { stateOnly } from "./step-helpers.ts";
 /** Task of dialogs that send nothing to a gateway. */
 const NO_TASK: Task = { kind: "actions", actions: [] };
 
-/** Applies and saves a changed preference, and shows the message `words`. */
-export function withPreference(state: State, change: PreferenceChange, words: string): Step {
+/** Applies and saves a changed preference, and shows the text. */
+export function withPreference(state: State, change: PreferenceChange, text: string): Step {
   const preferences = preferencesAfter(state.preferences, change);
   return {
-    state: withFlash({ ...state, preferences }, words),
+    state: withFlash({ ...state, preferences }, text),
     effects: [{ kind: "remember", what: { name: "preferences", change } }],
   };
 }
@@ -48,14 +48,14 @@ export function columnsDialog(view: View, table: Table, hidden: readonly string[
       ["Shown", line(`${ticked(text).length} of ${ids.length}; t scrolls to those that do not fit`)],
     ],
     confirm: { kind: "yes", button: "keep these columns" },
-    why: ({ [SHOWN]: text }) => (ticked(text).length === 0 ? "tick at least one column" : undefined),
+    blockedReason: ({ [SHOWN]: text }) => (ticked(text).length === 0 ? "tick at least one column" : undefined),
     task: () => NO_TASK,
     keeps({ [SHOWN]: text }) {
       const shown = ticked(text);
       const change = { kind: "columns", view: view.id, hidden: ids.filter((id) => !shown.includes(id)) } as const;
-      const words =
+      const message =
         shown.length === ids.length ? "all columns are shown" : `${shown.length} of ${ids.length} columns are shown`;
-      return { change, words };
+      return { change, message };
     },
   };
 }
@@ -86,13 +86,13 @@ const FORGET = "clear the key";
 export function keepDialog(state: State, views: readonly View[]): Dialog {
   const { favorites } = state.preferences;
   const here = favoriteHere(state);
-  const words = favoriteText(here, views);
+  const message = favoriteText(here, views);
   const keys = FAVORITE_CHORDS.map((chord) => ({ chord, text: chordText(chord) }));
   const chordOf = (text = ""): Chord => keys.find((key) => key.text === text)?.chord ?? "f1";
   const initial =
     keys.find(({ chord }) => {
       const held = favorites.get(chord);
-      return held !== undefined && favoriteText(held, views) === words;
+      return held !== undefined && favoriteText(held, views) === message;
     }) ??
     keys.find(({ chord }) => !favorites.has(chord)) ??
     keys[0];
@@ -112,7 +112,7 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
     lines({ key, does }) {
       const held = favorites.get(chordOf(key));
       return [
-        ["View", line(words)],
+        ["View", line(message)],
         [
           "Now",
           held === undefined
@@ -122,13 +122,14 @@ export function keepDialog(state: State, views: readonly View[]): Dialog {
       ];
     },
     confirm: { kind: "yes", button: "keep" },
-    why: ({ key, does }) => (does === FORGET && !favorites.has(chordOf(key)) ? `${key} has no view` : undefined),
+    blockedReason: ({ key, does }) =>
+      does === FORGET && !favorites.has(chordOf(key)) ? `${key} has no view` : undefined,
     task: () => NO_TASK,
     keeps({ key = "", does }) {
       const favorite = does === FORGET ? undefined : here;
       return {
         change: { kind: "favorite", key: chordOf(key), favorite },
-        words: favorite === undefined ? `${key} is free again` : `${key} goes to: ${words}`,
+        message: favorite === undefined ? `${key} is free again` : `${key} goes to: ${message}`,
       };
     },
   };
@@ -139,9 +140,9 @@ export function favoriteIntent(state: State, key: Chord, views: readonly View[])
   const favorite = state.preferences.favorites.get(key);
   const name = chordText(key);
   if (favorite === undefined)
-    return { kind: "flash", words: `${name} has no view; press K in a view to keep it there` };
+    return { kind: "flash", message: `${name} has no view; press K in a view to keep it there` };
   if (!views.some(({ id }) => id === favorite.place.view))
-    return { kind: "flash", words: `${name}: there is no view ${escapeControls(favorite.place.view)}`, tone: "warn" };
+    return { kind: "flash", message: `${name}: there is no view ${escapeControls(favorite.place.view)}`, tone: "warn" };
   return { kind: "go", ...favorite };
 }
 

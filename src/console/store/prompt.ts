@@ -7,17 +7,17 @@ import type { KeyEvent } from "../model/key-event.ts";
 import type { PromptState, State, Step } from "../model/state.ts";
 import { type Line, line } from "../model/text.ts";
 import type { View } from "../model/view.ts";
+import { isReadingNames, unreadKinds } from "./command-palette.ts";
 import { tableStateOf, viewOf } from "./current-view.ts";
 import { stepFound } from "./file-completion.ts";
 import { withFlash } from "./flash.ts";
 import { isUnsaved, quit, runIntent } from "./intent.ts";
 import { candidatesOf, commandOf, highlighted } from "./name-candidates.ts";
 import { withTable } from "./navigation.ts";
-import { linesOfLog, openPage } from "./page.ts";
-import { isReadingNames, unreadKinds } from "./palette.ts";
 import type { Command } from "./parse-command.ts";
 import { openHelp } from "./step-help.ts";
 import { stateOnly } from "./step-helpers.ts";
+import { linesOfLog, openPage } from "./step-page.ts";
 import { stepVerb } from "./step-verb.ts";
 
 /** Maximum length of a prompt, in UTF-16 units; a filter is searched in every row. */
@@ -130,7 +130,7 @@ function runPrompt(before: State, prompt: PromptState, views: readonly View[]): 
 /** Adds the kinds of rows whose names could not be read to the message that nothing was found. */
 function withUnreadNames(command: Command, unread: readonly string[]): Command {
   if (command.kind !== "wrong" || unread.length === 0) return command;
-  return { kind: "wrong", words: `${command.words}; could not read the names of ${namesText(unread, MAX_UNREAD)}` };
+  return { kind: "wrong", message: `${command.message}; could not read the names of ${namesText(unread, MAX_UNREAD)}` };
 }
 
 function run(state: State, command: Command, views: readonly View[]): Step {
@@ -156,7 +156,7 @@ function run(state: State, command: Command, views: readonly View[]): Step {
       return stepVerb(there, VERBS[verb].chord, views) ?? stateOnly(there);
     }
     case "wrong":
-      return stateOnly(withFlash(state, command.words));
+      return stateOnly(withFlash(state, command.message));
     default:
       return command satisfies never;
   }
@@ -197,8 +197,8 @@ function linesOfContexts({ contexts, context }: State): readonly Line[] {
       line("No gateways yet. Add them under `contexts` in the settings file, or sign in with `gateway login`.", "dim"),
     ];
   const widest = Math.max(...contexts.map(({ name }) => name.length));
-  return contexts.map(({ name, about }) => [
+  return contexts.map(({ name, address }) => [
     { text: `${name === context ? "> " : "  "}${name.padEnd(widest)}  `, tone: "strong" },
-    { text: about },
+    { text: address },
   ]);
 }

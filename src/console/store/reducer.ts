@@ -21,7 +21,6 @@ import type { EntryRun } from "./help-entries.ts";
 import { quit, runIntent } from "./intent.ts";
 import { bodyCells, bodyRows } from "./layout.ts";
 import { backFrom, navigateTo, toNextTab, toPrevious, withSettledCursor, withTable } from "./navigation.ts";
-import { stepPage, stepPageView } from "./page.ts";
 import { withPastedKey, withTypedKey } from "./pasted-key.ts";
 import { favoriteIntent, keepDialog } from "./preference-dialogs.ts";
 import { commandPrompt, filterPrompt, filterText, isDue, stepPrompt, withFilter } from "./prompt.ts";
@@ -31,6 +30,7 @@ import { stepCharts } from "./step-charts.ts";
 import { DROPPED, openDialog, stepDialog } from "./step-dialog.ts";
 import { openHelp, stepHelp } from "./step-help.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
+import { stepPage, stepPageView } from "./step-page.ts";
 import { pointAtRow, sortByHead, stepColumnLetter, stepTable, withFreshDescription } from "./step-table.ts";
 import { stepVerb } from "./step-verb.ts";
 
@@ -85,7 +85,7 @@ export function createStep({ views, stepWorkbench }: StepOptions): (state: State
     });
     if (!isTaken) return undefined;
     const stepped = { ...state, workbench, nextId: nextId + usedIds };
-    return { state: flash === undefined ? stepped : withFlash(stepped, flash.words, flash.tone), effects };
+    return { state: flash === undefined ? stepped : withFlash(stepped, flash.message, flash.tone), effects };
   }
 
   function stepKey(state: State, event: KeyEvent): Step {

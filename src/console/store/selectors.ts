@@ -8,10 +8,10 @@ import { keyOf, type Need, type ReadableId } from "../model/data.ts";
 import { VERBS } from "../model/key-bindings.ts";
 import type { State } from "../model/state.ts";
 import type { Offer, Selection, View } from "../model/view.ts";
+import { paletteNeeds } from "./command-palette.ts";
 import { contextOf, cursorRowOf, listingOf, tableStateOf, viewOf } from "./current-view.ts";
 import { isTooSmall } from "./layout.ts";
 import { type Listing, placeOfRow } from "./listing.ts";
-import { paletteNeeds } from "./palette.ts";
 import { viewNamed } from "./parse-command.ts";
 import { undoOffer } from "./undo.ts";
 
@@ -52,7 +52,7 @@ function idsAt({ table, order }: Listing, index: number): readonly string[] {
 }
 
 /** Returns the reason why nothing can be changed at the gateway now; `undefined` if it can. */
-export function whyNoWrite({ isReadOnly, frozen, link, size }: State): string | undefined {
+export function whyChangesImpossible({ isReadOnly, frozen, link, size }: State): string | undefined {
   if (isReadOnly) return "read-only";
   // Nothing can be changed if the screen cannot show what the change does.
   if (isTooSmall(size)) return "the terminal is too small to show what the change does";
@@ -76,7 +76,7 @@ interface Offered {
   /** False for a verb that changes the gateway while the console is in read-only mode. */
   readonly isShown: boolean;
   /** Reason why it is unavailable now; `undefined` if it is available. */
-  readonly why: string | undefined;
+  readonly disabledReason: string | undefined;
 }
 
 /** Returns the view's offers in their order. */
@@ -88,23 +88,25 @@ export function offersOf(state: State, views: readonly View[]): readonly Offered
   const offeredAs = (offer: Offer): Offered => ({
     offer,
     isShown: !(state.isReadOnly && VERBS[offer.verb].group === "write"),
-    why: whyNot(state, offer, chosen, context),
+    disabledReason: disabledReasonOf(state, offer, chosen, context),
   });
   const offered = offers.map(offeredAs);
-  const isLiftable = offered.some(({ offer: { verb }, why }) => verb === "lift" && why === undefined);
+  const isLiftable = offered.some(
+    ({ offer: { verb }, disabledReason }) => verb === "lift" && disabledReason === undefined,
+  );
   const undo = isLiftable ? undefined : undoOffer(state.undo, context);
   return undo === undefined ? offered : [...offered.filter(({ offer }) => offer.verb !== undo.verb), offeredAs(undo)];
 }
 
-function whyNot(state: State, offer: Offer, chosen: Selection, context: Context): string | undefined {
+function disabledReasonOf(state: State, offer: Offer, chosen: Selection, context: Context): string | undefined {
   const { group, chord } = VERBS[offer.verb];
-  const refused = group === "write" ? whyNoWrite(state) : undefined;
+  const refused = group === "write" ? whyChangesImpossible(state) : undefined;
   if (refused !== undefined) return refused;
   if (offer.needsRow && chosen.ids.length === 0) return "no row";
   if (offer.takesMany !== true && offer.needsRow && chosen.ids.length > 1) {
     return `${chord} works on one row, but ${chosen.ids.length} are marked`;
   }
-  return offer.why?.(chosen, context);
+  return offer.disabledReason?.(chosen, context);
 }
 
 /** Needs of the identity line and the health line. */

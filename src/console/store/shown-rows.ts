@@ -6,7 +6,7 @@
 
 import { csvLines } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
-import { cleanSpan } from "../format/fit.ts";
+import { cleanSpan } from "../format/fit-line.ts";
 import { plural } from "../format/numbers.ts";
 import type { PageState, State, Step } from "../model/state.ts";
 import { textOfLine } from "../model/text.ts";
@@ -48,7 +48,7 @@ const masked = (_: string, value: unknown): unknown => (typeof value === "string
 export function saveTable(state: State, listing: Listing, views: readonly View[]): Intent {
   const { place } = state;
   const rows = rowsToSave(state, listing, views);
-  if (rows.length === 0) return { kind: "flash", words: "there are no rows to save" };
+  if (rows.length === 0) return { kind: "flash", message: "there are no rows to save" };
   const what = plural(rows.length, "row");
   const asked = (label: string, initial: string): Intent => ({
     kind: "ask",
@@ -68,7 +68,7 @@ export function saveTable(state: State, listing: Listing, views: readonly View[]
 
 /** Asks for a file name for a page of text. */
 export function savePage({ title, lines }: PageState): Intent {
-  if (lines === undefined) return { kind: "flash", words: "there is nothing to save yet" };
+  if (lines === undefined) return { kind: "flash", message: "there is nothing to save yet" };
   const text = lines.map((line) => `${maskText(textOfLine(line))}\n`).join("");
   return {
     kind: "ask",

@@ -37,10 +37,10 @@ export function stepCharts(state: State, body: ChartsBody, chord: Chord): Step |
   if (isOneOf(chord, CHARTS.now)) return to(now);
   if (isOneOf(chord, CHARTS.scale)) {
     const scale = otherScale(state.preferences.chartScale);
-    return withPreference(state, { kind: "scale", scale }, `charts of ${CHART_SCALES[scale].words}`);
+    return withPreference(state, { kind: "scale", scale }, `charts of ${CHART_SCALES[scale].label}`);
   }
   if (isOneOf(chord, CHARTS.copy)) {
-    const text = body.words(contextOf(state), moment).join("\n");
+    const text = body.texts(contextOf(state), moment).join("\n");
     return { state: withFlash(state, "copied the values"), effects: [{ kind: "copy", text }] };
   }
   return undefined;

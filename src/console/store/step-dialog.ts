@@ -17,7 +17,7 @@ import { openRehearsedRows } from "./dialog-rehearsal.ts";
 import { withFlash } from "./flash.ts";
 import { isTooSmall } from "./layout.ts";
 import { withPreference } from "./preference-dialogs.ts";
-import { whyNoWrite } from "./selectors.ts";
+import { whyChangesImpossible } from "./selectors.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
 
 export function openDialog(state: State, dialog: Dialog): State {
@@ -60,16 +60,16 @@ export function whyNotConfirmed(state: State): string | undefined {
   const { dialog: open } = state;
   if (open === undefined) return "no dialog is open";
   const { dialog, values } = open;
-  const refused = dialog.isLocal === true && !isTooSmall(state.size) ? undefined : whyNoWrite(state);
+  const refused = dialog.isLocal === true && !isTooSmall(state.size) ? undefined : whyChangesImpossible(state);
   if (refused !== undefined) return refused;
   for (const field of dialog.fields) {
     if (field.kind !== "text") continue;
     const text = values[field.id] ?? "";
     if (field.isRequired && text === "") return `${field.label}: required`;
-    const why = field.why?.(text);
-    if (why !== undefined) return `${field.label}: ${why}`;
+    const reason = field.validate?.(text);
+    if (reason !== undefined) return `${field.label}: ${reason}`;
   }
-  return dialog.why?.(values, contextOf(state));
+  return dialog.blockedReason?.(values, contextOf(state));
 }
 
 /** Returns the command lines that are equivalent to the dialog. */
@@ -82,7 +82,7 @@ export function stepDialog(state: State, open: DialogState, event: KeyEvent): St
   switch (open.stage.kind) {
     case "running":
       return event.kind === "key" && isOneOf(event.chord, DIALOG.leave)
-        ? stateOnly(withFlash(state, `still running: ${open.stage.words}`))
+        ? stateOnly(withFlash(state, `still running: ${open.stage.message}`))
         : stateOnly(state);
     case "done":
       return stepDone(state, event, open.stage.secret);
@@ -136,11 +136,11 @@ function afterEnter(open: DialogState): DialogState {
 const SCROLLED_LINES = 8;
 
 /** Maximum number of lines of a dialog's text and fields, without its attachment. */
-const MAX_WORDS = 24;
+const MAX_FILE_CANDIDATES = 24;
 
 /** Scrolls the whole text of the dialog, whatever has the focus: everything can be read before it is confirmed. */
 function scrollDialog(open: DialogState, by: number): DialogState {
-  const most = (open.attachment?.lines?.length ?? 0) + MAX_WORDS;
+  const most = (open.attachment?.lines?.length ?? 0) + MAX_FILE_CANDIDATES;
   return { ...open, scrolled: Math.max(0, Math.min(most, (open.scrolled ?? 0) + by)) };
 }
 
@@ -273,15 +273,15 @@ function pasteInto(state: State, open: DialogState, event: KeyEvent & { readonly
 export const DROPPED = "the pasted text was ignored: no text field is selected";
 
 function startTask(state: State, open: DialogState): Step {
-  const why = whyNotConfirmed(state);
-  if (why !== undefined) return stateOnly(withFlash(state, why, "warn"));
+  const reason = whyNotConfirmed(state);
+  if (reason !== undefined) return stateOnly(withFlash(state, reason, "warn"));
   const { dialog, values, id } = open;
   const context = contextOf(state);
   const kept = dialog.keeps?.(values);
-  if (kept !== undefined) return withPreference({ ...state, dialog: undefined }, kept.change, kept.words);
+  if (kept !== undefined) return withPreference({ ...state, dialog: undefined }, kept.change, kept.message);
   const running: DialogState = {
     ...open,
-    stage: { kind: "running", words: dialog.confirm.button, since: state.now },
+    stage: { kind: "running", message: dialog.confirm.button, since: state.now },
     undo: dialog.undo?.(values, context),
   };
   const effect: Effect = { kind: "task", id, task: dialog.task(values, context) };

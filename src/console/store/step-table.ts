@@ -13,15 +13,15 @@ import { withFlash } from "./flash.ts";
 import { runIntent } from "./intent.ts";
 import { tableRegions } from "./layout.ts";
 import { type Listing, placeOfRow, tableOfView } from "./listing.ts";
-import { stepMarks } from "./marks.ts";
 import { clamp, onRow, withTable } from "./navigation.ts";
-import { openPage } from "./page.ts";
 import { columnsDialog, toggleSplit } from "./preference-dialogs.ts";
 import { rowsStatement } from "./rows-statement.ts";
 import { selectionOf } from "./selectors.ts";
 import { copyCells, copyRows, saveTable } from "./shown-rows.ts";
 import { openDialog } from "./step-dialog.ts";
 import { isOneOf, stateOnly } from "./step-helpers.ts";
+import { stepMarks } from "./step-marks.ts";
+import { openPage } from "./step-page.ts";
 
 interface Seen {
   readonly view: View;
@@ -140,8 +140,8 @@ function copyNames(state: State, { table, order }: Listing, views: readonly View
   const names = order.filter((at) => chosen.has(table.idOf(at))).map((at) => table.nameOf(at));
   const [first] = names;
   if (first === undefined) return stateOnly(withFlash(state, "there is no row to copy"));
-  const words = names.length === 1 ? `copied ${escapeControls(first)}` : `copied ${names.length} names`;
-  return { state: withFlash(state, words), effects: [{ kind: "copy", text: names.join("\n") }] };
+  const text = names.length === 1 ? `copied ${escapeControls(first)}` : `copied ${names.length} names`;
+  return { state: withFlash(state, text), effects: [{ kind: "copy", text: names.join("\n") }] };
 }
 
 function query(state: State, { body, listing }: Seen, views: readonly View[]): Step {
@@ -154,8 +154,8 @@ function query(state: State, { body, listing }: Seen, views: readonly View[]): S
   );
   const step = runIntent(state, { kind: "query", sql }, views);
   if (isFiltered) return step;
-  const words = "too many rows match the filter to name them in a statement; it selects all rows";
-  return { ...step, state: withFlash(step.state, words, "warn") };
+  const text = "too many rows match the filter to name them in a statement; it selects all rows";
+  return { ...step, state: withFlash(step.state, text, "warn") };
 }
 
 function openRow(state: State, seen: Seen, views: readonly View[]): Step {

@@ -29,7 +29,7 @@ export function stepVerb(state: State, chord: Chord, views: readonly View[]): St
   }
   const offered = offersOf(state, views).find(({ offer }) => offer.verb === verb);
   if (offered === undefined) return stateOnly(withFlash(state, viewsOffering(verb, views)));
-  if (offered.why !== undefined) return stateOnly(withFlash(state, `${chord}: ${offered.why}`));
+  if (offered.disabledReason !== undefined) return stateOnly(withFlash(state, `${chord}: ${offered.disabledReason}`));
   const chosen = selectionOf(state, views);
   const intent = offered.offer.start(chosen, contextOf(state));
   const step = runIntent(intent.kind === "dialog" ? withCursorKept(state, views) : state, intent, views);

@@ -13,9 +13,9 @@ import type { Offer } from "../model/view.ts";
 /** Returns the offer to undo the last action; `undefined` if there is nothing to undo. */
 export function undoOffer(undo: Undoable | undefined, context: Context): Offer | undefined {
   if (undo === undefined) return undefined;
-  const dialog = undo.make(context);
+  const dialog = undo.createDialog(context);
   const initial = Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial]));
-  if (dialog.why?.(initial, context) !== undefined) return undefined;
+  if (dialog.blockedReason?.(initial, context) !== undefined) return undefined;
   return {
     verb: "lift",
     label: "undo",
@@ -24,13 +24,13 @@ export function undoOffer(undo: Undoable | undefined, context: Context): Offer |
   };
 }
 
-function undoDialog({ make, did, at }: Undoable, context: Context): Dialog {
-  const dialog = make(context);
+function undoDialog({ createDialog, doneText, at }: Undoable, context: Context): Dialog {
+  const dialog = createDialog(context);
   return {
     ...dialog,
     title: `Undo: ${dialog.title}`,
     lines: (values, then) => [
-      ["Undoes", line(`${did}, ${ago(new Date(at).toISOString(), then.now)} in this console`)],
+      ["Undoes", line(`${doneText}, ${ago(new Date(at).toISOString(), then.now)} in this console`)],
       ...dialog.lines(values, then),
     ],
   };

@@ -11,7 +11,7 @@
 import { escapeControls } from "../../base/index.ts";
 import type { Chord, KeyEvent } from "../model/key-event.ts";
 import { type MouseReport, mouseReport } from "./mouse-reports.ts";
-import { createPasteReader, type PasteReader } from "./paste.ts";
+import { createPasteReader, type PasteReader } from "./paste-reader.ts";
 import { chordOfCsi, chordOfSs3 } from "./sequences.ts";
 import { createUtf8Reader } from "./utf8.ts";
 

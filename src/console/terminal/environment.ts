@@ -12,7 +12,7 @@ export interface EnvironmentOptions {
 }
 
 interface Environment {
-  readonly hasColour: boolean;
+  readonly hasColor: boolean;
   /** True if only ASCII characters are drawn. */
   readonly isAscii: boolean;
   /** True if the screen is read aloud: text in order, without frames. */
@@ -25,14 +25,14 @@ export function environmentOf({ env, isTTY, isAsciiAsked }: EnvironmentOptions):
   const term = env["TERM"] ?? "";
   const isPlain = isAsciiAsked || term === "linux" || term === "dumb";
   return {
-    hasColour: hasColour(env, isTTY, term),
+    hasColor: hasColor(env, isTTY, term),
     isAscii: isPlain || !/utf-?8/i.test(localeOf(env)),
     isScreenReader: env["INK_SCREEN_READER"] === "true" || term === "dumb",
     hasCursor: term !== "dumb",
   };
 }
 
-function hasColour(env: EnvironmentOptions["env"], isTTY: boolean, term: string): boolean {
+function hasColor(env: EnvironmentOptions["env"], isTTY: boolean, term: string): boolean {
   if ((env["NO_COLOR"] ?? "") !== "") return false;
   const forced = env["FORCE_COLOR"];
   if (forced !== undefined) return forced !== "0" && forced !== "false";

@@ -7,7 +7,7 @@ import {
   whyNotAcknowledged,
 } from "../actions/acknowledgement-dialogs.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { keyOf, type Need, rowsOf } from "../model/data.ts";
@@ -16,7 +16,7 @@ import { type Line, type Span, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf } from "./attention.ts";
 import { endedAcknowledgements, hasRecurred, isWorse } from "./attention-acknowledged.ts";
-import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
+import { type AttentionItem, acknowledgeableOf, alertText, SEVERITIES } from "./attention-item.ts";
 
 interface Row {
   readonly record: AcknowledgementRecord;
@@ -90,8 +90,8 @@ const COLUMNS: readonly Column<Row>[] = [
     width: { least: 16, flex: 3 },
     align: "left",
     priority: 4,
-    cell: ({ item }, now) => (item === undefined ? span("-", "dim") : shown(saying(item, now))),
-    sortKey: ({ item }) => item?.says ?? null,
+    cell: ({ item }, now) => (item === undefined ? span("-", "dim") : shown(alertText(item, now))),
+    sortKey: ({ item }) => item?.text ?? null,
   },
 ];
 
@@ -111,7 +111,7 @@ const table = (context: Context): Table =>
 const rowOf = (id: string, context: Context): Row | undefined => rows(context).find(({ record }) => record.name === id);
 
 const GONE = "the acknowledgement no longer exists";
-const warnFlash = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+const warnFlash = (message: string): Intent => ({ kind: "flash", message, tone: "warn" });
 
 function pane(id: string, context: Context): readonly Line[] {
   const row = rowOf(id, context);
@@ -120,11 +120,11 @@ function pane(id: string, context: Context): readonly Line[] {
   const { severity } = record;
   const isWatched = severity !== null && status === "folded";
   return [
-    labelled("about", shown(aboutOf(row), "strong"), span("  "), STATUSES[status]),
-    labelled("row", shown(record.name, "dim")),
-    labelled("reason", shown(record.reason)),
-    labelled("by", shown(record.by), span(`  since ${clock(Date.parse(record.created_at), context.now)}`, "dim")),
-    labelled(
+    labeledLine("about", shown(aboutOf(row), "strong"), span("  "), STATUSES[status]),
+    labeledLine("row", shown(record.name, "dim")),
+    labeledLine("reason", shown(record.reason)),
+    labeledLine("by", shown(record.by), span(`  since ${clock(Date.parse(record.created_at), context.now)}`, "dim")),
+    labeledLine(
       "until",
       span(clock(Date.parse(record.until), context.now)),
       span(
@@ -133,11 +133,11 @@ function pane(id: string, context: Context): readonly Line[] {
       ),
     ),
     item === undefined
-      ? labelled("now", span("it does not want attention now", "dim"))
-      : labelled(
+      ? labeledLine("now", span("it does not want attention now", "dim"))
+      : labeledLine(
           "now",
           span(`${SEVERITIES[item.severity].mark} ${item.what}  `, item.tone ?? SEVERITIES[item.severity].tone),
-          shown(saying(item, context.now)),
+          shown(alertText(item, context.now)),
         ),
   ];
 }
@@ -175,7 +175,7 @@ export const acknowledgementsView: View = {
     }),
     open(id, context) {
       const item = rowOf(id, context)?.item;
-      return item === undefined ? warnFlash("it does not want attention now") : { kind: "go", ...item.goes };
+      return item === undefined ? warnFlash("it does not want attention now") : { kind: "go", ...item.target };
     },
     query: {
       table: "acknowledgements",
@@ -189,13 +189,13 @@ export const acknowledgementsView: View = {
       verb: "lift",
       needsRow: true,
       takesMany: true,
-      why: ({ ids }, context) => whyNotAcknowledged(context, ids),
+      disabledReason: ({ ids }, context) => whyNotAcknowledged(context, ids),
       start: ({ ids }, context) => ({ kind: "dialog", dialog: liftAcknowledgementsDialog(ids, context) }),
     },
     {
       verb: "extend",
       needsRow: true,
-      why: whyNotExtend,
+      disabledReason: whyNotExtend,
       start(chosen, context) {
         const item = rowOf(chosen.ids[0] ?? "", context)?.item;
         return item === undefined

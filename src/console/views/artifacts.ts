@@ -2,7 +2,7 @@
 
 import type { ArtifactRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, percent, plural, short } from "../format/numbers.ts";
 import { bar } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
@@ -93,7 +93,7 @@ function above({ data, isAscii }: Context): readonly Line[] {
   const of = (...states: readonly ArtifactRecord["state"][]) => rows.filter(({ state }) => states.includes(state));
   const whole = Math.max(1, sizeOf(rows));
   const sumLine = (label: string, part: readonly ArtifactRecord[], tone: Tone): Line =>
-    labelled(
+    labeledLine(
       label,
       span(bar(sizeOf(part) / whole, BAR_CELLS, isAscii), tone),
       span(`  ${bytes(sizeOf(part))} in ${plural(part.length, "file")}`),
@@ -114,14 +114,18 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
   const others = rowsOf(data, "artifacts").filter((it) => it.model === model && it.node === node);
   const whole = sizeOf(others);
   return [
-    labelled("file", shown(file || "not known yet"), shown(role === null ? "" : `  ${role}`, "dim")),
-    labelled("digest", shown(digest ?? "not known")),
-    labelled("size", span(size === null ? "not known" : `${count(size)} bytes`), shown(`  on ${node}`, "dim")),
-    labelled("state", span(state, stateOf(state).tone), ...(message === null ? [] : [shown(`: ${message}`, "fail")])),
+    labeledLine("file", shown(file || "not known yet"), shown(role === null ? "" : `  ${role}`, "dim")),
+    labeledLine("digest", shown(digest ?? "not known")),
+    labeledLine("size", span(size === null ? "not known" : `${count(size)} bytes`), shown(`  on ${node}`, "dim")),
+    labeledLine(
+      "state",
+      span(state, stateOf(state).tone),
+      ...(message === null ? [] : [shown(`: ${message}`, "fail")]),
+    ),
     ...(fetched === null || model === null
       ? []
       : [
-          labelled(
+          labeledLine(
             "fetched",
             span(bar(whole === 0 ? 0 : fetched / whole, BAR_CELLS, isAscii)),
             span(
@@ -129,11 +133,11 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
             ),
           ),
         ]),
-    ...(source === null ? [] : [labelled("from", shown(source))]),
-    labelled("used by", shown(detectors.length === 0 ? "no detector in force" : detectors.join(", "))),
+    ...(source === null ? [] : [labeledLine("from", shown(source))]),
+    labeledLine("used by", shown(detectors.length === 0 ? "no detector in force" : detectors.join(", "))),
     ...(state === "unused" || state === "partial"
       ? [
-          labelled(
+          labeledLine(
             "do",
             span(
               "`gateway models prune -config node.yaml` on that node lists what can go, `-confirm` removes it",
@@ -144,7 +148,7 @@ function pane(id: string, { data, isAscii }: Context): readonly Line[] {
       : []),
     ...(state === "failed"
       ? [
-          labelled(
+          labeledLine(
             "do",
             span(
               "it is retried automatically; check that the node reaches the hub, and that `cache_dir` has room",
@@ -189,7 +193,8 @@ export const artifactsView: View = {
       verb: "follow",
       label: "detector",
       needsRow: true,
-      why: (of, context) => (selectedRow(of, context)?.detectors[0] === undefined ? "no detector uses it" : undefined),
+      disabledReason: (of, context) =>
+        selectedRow(of, context)?.detectors[0] === undefined ? "no detector uses it" : undefined,
       start(of, context) {
         const [detector = ""] = selectedRow(of, context)?.detectors ?? [];
         return { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "detector", name: detector }) };

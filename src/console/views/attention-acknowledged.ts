@@ -24,9 +24,9 @@ export function withoutAcknowledged(items: readonly AttentionItem[], context: Co
   const folded: AttentionItem[] = [];
   for (const item of items) {
     const row = active.get(item.id);
-    const why = row === undefined ? "" : whyShown(item, row, context);
+    const reason = row === undefined ? "" : whyShown(item, row, context);
     if (row === undefined) shown.push(item);
-    else if (why !== undefined) shown.push({ ...item, says: `${why}: ${item.says}` });
+    else if (reason !== undefined) shown.push({ ...item, text: `${reason}: ${item.text}` });
     else folded.push(item);
   }
   return { shown, folded };

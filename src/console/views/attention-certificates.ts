@@ -39,9 +39,9 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
     name: node,
     ...(expiresAt === undefined || state === "expired"
       ? {}
-      : { until: { words: "certificate expires in", at: expiresAt } }),
-    says: says.join(", "),
-    goes: { place: { view: "certificates" }, row: node },
+      : { until: { label: "certificate expires in", at: expiresAt } }),
+    text: says.join(", "),
+    target: { place: { view: "certificates" }, row: node },
     json: row,
   };
 }

@@ -43,8 +43,8 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
     what: "FORGOT",
     kind: "member",
     name: id,
-    says: `restarted without entries that it had acknowledged, and is refused; ${remedy}`,
-    goes: { place: { view: "cluster" }, row: id },
+    text: `restarted without entries that it had acknowledged, and is refused; ${remedy}`,
+    target: { place: { view: "cluster" }, row: id },
     json: member,
   };
 }
@@ -64,8 +64,8 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
     what: "MEMBER",
     kind: "member",
     name: id,
-    says: `${since}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
-    goes: { place: { view: "cluster" }, row: id },
+    text: `${since}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
+    target: { place: { view: "cluster" }, row: id },
     json: member,
   };
 }
@@ -100,8 +100,8 @@ function wrongClock(member: ClusterMemberRecord, ahead: number): AttentionItem {
     what: "CLOCK",
     kind: "member",
     name: member.id,
-    says: `its clock is ${contactText(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: check the time synchronization of its machine`,
-    goes: { place: { view: "cluster" }, row: member.id },
+    text: `its clock is ${contactText(Math.abs(ahead))} ${ahead > 0 ? "ahead of" : "behind"} the others: check the time synchronization of its machine`,
+    target: { place: { view: "cluster" }, row: member.id },
     json: member,
   };
 }
@@ -119,11 +119,11 @@ export const LOG_AHEAD: AttentionSource = {
     const until = `the time of the log is ${contactText(ms)} ahead of the members' clocks`;
     return [
       {
-        ...ofNode(node, { id: "log:ahead", what: "TIME", kind: "cluster", view: "cluster", words: "" }),
+        ...nodeAlert(node, { id: "log:ahead", what: "TIME", kind: "cluster", view: "cluster", text: "" }),
         severity: "warn",
         weight: 0.9,
         degree: Math.floor(Math.log10(ms)),
-        says: `${until}: until the clocks reach it, budgets and suspensions use the clocks; check the time synchronization`,
+        text: `${until}: until the clocks reach it, budgets and suspensions use the clocks; check the time synchronization`,
       },
     ];
   },
@@ -138,8 +138,8 @@ export const DISK_LOW: AttentionSource = {
     const node = status(context);
     if (node?.disk_low !== true) return [];
     const effect = node.role === "leader" ? "changes are refused" : "it cannot lead";
-    const words = `the disk of its data directory is nearly full, so ${effect}: free space on it, or enlarge it`;
-    return [ofNode(node, { id: "node:disk", what: "DISK", kind: "node", view: "cluster", words })];
+    const text = `the disk of its data directory is nearly full, so ${effect}: free space on it, or enlarge it`;
+    return [nodeAlert(node, { id: "node:disk", what: "DISK", kind: "node", view: "cluster", text })];
   },
 };
 
@@ -149,12 +149,12 @@ export const NO_LEADER: AttentionSource = {
     const node = status(context);
     if (node === undefined || node.leader !== null || node.role === "removed") return [];
     return [
-      ofNode(node, {
+      nodeAlert(node, {
         id: "leader:none",
         what: "LEADER",
         kind: "cluster",
         view: "cluster",
-        words: "has no leader: changes are refused until there is one; traffic is served",
+        text: "has no leader: changes are refused until there is one; traffic is served",
       }),
     ];
   },
@@ -167,13 +167,12 @@ export const NODE_REMOVED: AttentionSource = {
     const node = status(context);
     if (node === undefined || node.role !== "removed") return [];
     return [
-      ofNode(node, {
+      nodeAlert(node, {
         id: "node:removed",
         what: "REMOVED",
         kind: "node",
         view: "cluster",
-        words:
-          "was removed from its cluster and serves no requests: stop it, or start it again with cluster.join in its node file",
+        text: "was removed from its cluster and serves no requests: stop it, or start it again with cluster.join in its node file",
       }),
     ];
   },
@@ -184,14 +183,14 @@ export const NODE_NOT_READY: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || node.ready || node.role === "removed") return [];
-    const words = `not ready: ${node.reasons.join("; ") || "no reason given"}`;
+    const text = `not ready: ${node.reasons.join("; ") || "no reason given"}`;
     return [
-      ofNode(node, {
+      nodeAlert(node, {
         id: "node:ready",
         what: "NODE",
         kind: "node",
         view: "cluster",
-        words,
+        text,
         degree: node.reasons.length,
       }),
     ];
@@ -212,13 +211,13 @@ export const WORKERS_MISSING: AttentionSource = {
     const serve = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve`;
     const isStarting = restarts === 0 && by === null;
     const last = by === null ? "" : `; last exit: ${by}`;
-    const words = isStarting ? `${serve}; the others are starting` : `${serve}, ${plural(restarts, "restart")}${last}`;
-    const item = ofNode(node, {
+    const text = isStarting ? `${serve}; the others are starting` : `${serve}, ${plural(restarts, "restart")}${last}`;
+    const item = nodeAlert(node, {
       id: "node:workers",
       what: "WORKERS",
       kind: "node",
       view: "cluster",
-      words,
+      text,
       degree: wanted - serving,
     });
     return [isStarting ? { ...item, severity: "warn" } : item];
@@ -230,23 +229,23 @@ export const CONFIGURATION_REFUSED: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || !isRefused(node)) return [];
-    const words = `${node.configuration.message ?? "refused, no reason given"}; still serves the previous configuration`;
-    return [ofNode(node, { id: "node:configuration", what: "CONFIG", kind: "node", view: "config", words })];
+    const text = `${node.configuration.message ?? "refused, no reason given"}; still serves the previous configuration`;
+    return [nodeAlert(node, { id: "node:configuration", what: "CONFIG", kind: "node", view: "config", text })];
   },
 };
 
 const isRefused = ({ configuration }: NodeStatus): boolean => configuration.state === "refused";
 
-interface OfNode {
+interface NodeAlert {
   readonly id: string;
   readonly what: string;
   readonly kind: string;
   readonly view: string;
-  readonly words: string;
+  readonly text: string;
   readonly degree?: number;
 }
 
-const ofNode = (node: NodeStatus, { id, what, kind, view, words, degree = 1 }: OfNode): AttentionItem => ({
+const nodeAlert = (node: NodeStatus, { id, what, kind, view, text, degree = 1 }: NodeAlert): AttentionItem => ({
   id,
   severity: "fail",
   weight: 1,
@@ -254,8 +253,8 @@ const ofNode = (node: NodeStatus, { id, what, kind, view, words, degree = 1 }: O
   what,
   kind,
   name: node.node,
-  says: words,
-  goes: { place: { view } },
+  text,
+  target: { place: { view } },
   json: node,
 });
 
@@ -289,8 +288,8 @@ export const FILE_STATUS: AttentionSource = {
       what: "FILE",
       kind: "config",
       name: state,
-      says: remedy === "" ? message : `${message}. To do: ${remedy}`,
-      goes: { place: { view: "config" } },
+      text: remedy === "" ? message : `${message}. To do: ${remedy}`,
+      target: { place: { view: "config" } },
       json: config,
     };
     return [item];
@@ -304,7 +303,7 @@ export const SOURCES: AttentionSource = {
 
 function sourceItem(row: SourceRecord): AttentionItem {
   const isRefusedHere = row.state === "refused";
-  const words = isRefusedHere
+  const text = isRefusedHere
     ? `revision ${row.revision} is refused here`
     : `revision ${row.revision} is not in force yet`;
   return {
@@ -316,8 +315,8 @@ function sourceItem(row: SourceRecord): AttentionItem {
     what: "SOURCE",
     kind: "source",
     name: row.name,
-    says: row.message === null ? words : `${row.message}; ${words}`,
-    goes: { place: { view: "config" }, row: row.name },
+    text: row.message === null ? text : `${row.message}; ${text}`,
+    target: { place: { view: "config" }, row: row.name },
     json: row,
   };
 }
@@ -326,13 +325,13 @@ function sourceItem(row: SourceRecord): AttentionItem {
 export const AUDIT_CONFLICTS: AttentionSource = {
   needs: [{ id: "list_audit_heads" }],
   items({ data }) {
-    const ofNode = new Map<string, AuditHeadRecord[]>();
+    const nodeAlert = new Map<string, AuditHeadRecord[]>();
     for (const head of rowsOf(data, "audit_heads")) {
-      const heads = head.conflicts > 0 ? ofNode.get(head.node) : undefined;
+      const heads = head.conflicts > 0 ? nodeAlert.get(head.node) : undefined;
       if (heads !== undefined) heads.push(head);
-      else if (head.conflicts > 0) ofNode.set(head.node, [head]);
+      else if (head.conflicts > 0) nodeAlert.set(head.node, [head]);
     }
-    return [...ofNode.values()].flatMap((heads) => {
+    return [...nodeAlert.values()].flatMap((heads) => {
       const [newest, before] = [...heads].sort((a, b) => Date.parse(b.witnessed_at) - Date.parse(a.witnessed_at));
       return newest === undefined ? [] : [conflictItem(newest, before, heads)];
     });
@@ -353,11 +352,11 @@ function conflictItem(
     what: "AUDIT",
     kind: "chain",
     name: node,
-    says:
+    text:
       before === undefined
         ? `${showed}: verify its exported trail`
         : `${showed}: one ended at ${count(before.seq)}, another is at ${count(seq)}. This is expected if the node was replaced under its id; otherwise verify its exported trail`,
-    goes: { place: { view: "audit-heads" }, row: `${node}/${kid}` },
+    target: { place: { view: "audit-heads" }, row: `${node}/${kid}` },
     json: heads,
   };
 }

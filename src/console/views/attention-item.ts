@@ -40,13 +40,13 @@ export interface AttentionItem {
   readonly kind: string;
   readonly name: string;
   /** Time that is shown before `says`, in milliseconds since 1970. */
-  readonly until?: { readonly words: "certificate expires in"; readonly at: number };
+  readonly until?: { readonly label: "certificate expires in"; readonly at: number };
   /** One line; empty if `until` says everything. Control characters are removed when it is drawn. */
-  readonly says: string;
+  readonly text: string;
   /** Time that is shown after `says`, in milliseconds since 1970. */
-  readonly ends?: { readonly words: "lifts in" | "resets in"; readonly at: number };
+  readonly ends?: { readonly label: "lifts in" | "resets in"; readonly at: number };
   /** Target of Enter, and the row that the cursor is then on. */
-  readonly goes: { readonly place: Place; readonly row?: string; readonly filter?: string };
+  readonly target: { readonly place: Place; readonly row?: string; readonly filter?: string };
   /** Subject that `s` suspends. */
   readonly suspends?: Suspendable;
   /** Subject that `u` lifts and `E` extends. */
@@ -57,10 +57,10 @@ export interface AttentionItem {
   readonly json: unknown;
 }
 
-export function saying({ until, says, ends }: AttentionItem, now: number): string {
+export function alertText({ until, text, ends }: AttentionItem, now: number): string {
   const timed = (it: AttentionItem["until"] | AttentionItem["ends"]): string =>
-    it === undefined ? "" : `${it.words} ${humanDuration(it.at - now)}`;
-  return [timed(until), says, timed(ends)].filter((words) => words !== "").join(", ");
+    it === undefined ? "" : `${it.label} ${humanDuration(it.at - now)}`;
+  return [timed(until), text, timed(ends)].filter((text) => text !== "").join(", ");
 }
 
 export const acknowledgeableOf = ({ id, kind, name, severity, degree = 1 }: AttentionItem): Acknowledgeable => ({

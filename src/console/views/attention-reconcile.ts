@@ -35,8 +35,8 @@ function driftItem(rows: readonly ReconcileVerdictRecord[]): readonly AttentionI
       what: "BREACH",
       kind: "reconcile",
       name: provider,
-      says: `${day} ${name}: metered ${count(metered)}, reported ${count(reported)} (${percent(ratio)} %)${others}`,
-      goes: { place: { view: "reconcile" }, row: verdictId(worst) },
+      text: `${day} ${name}: metered ${count(metered)}, reported ${count(reported)} (${percent(ratio)} %)${others}`,
+      target: { place: { view: "reconcile" }, row: verdictId(worst) },
       json: worst,
     },
   ];
@@ -55,7 +55,7 @@ const reportItem = (row: ReconcileRecord, error: string): AttentionItem => ({
   what: "REPORT",
   kind: "reconcile",
   name: row.provider,
-  says: `its usage report cannot be read: ${error}`,
-  goes: { place: { view: "reconcile" } },
+  text: `its usage report cannot be read: ${error}`,
+  target: { place: { view: "reconcile" } },
   json: row,
 });

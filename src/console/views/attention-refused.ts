@@ -31,7 +31,7 @@ export const REFUSED_CALLERS: AttentionSource = {
       if (group === undefined) groups.set(key, [row]);
       else group.push(row);
     }
-    const worst = [...groups.values()].sort((a, b) => minuteOf(b) - minuteOf(a));
+    const worst = [...groups.values()].sort((a, b) => refusalsLastMinute(b) - refusalsLastMinute(a));
     const others = worst.slice(MAX_CALLERS);
     return [...worst.slice(0, MAX_CALLERS).map(refusedItem), ...(others.length === 0 ? [] : [othersItem(others)])];
   },
@@ -47,12 +47,13 @@ function inId(part: string | null): string {
   );
 }
 
-const minuteOf = (rows: readonly RefusalRecord[]): number => rows.reduce((sum, row) => sum + row.last_minute, 0);
+const refusalsLastMinute = (rows: readonly RefusalRecord[]): number =>
+  rows.reduce((sum, row) => sum + row.last_minute, 0);
 
 function refusedItem(rows: Refused): AttentionItem {
   const [row] = rows;
   const { caller_kind: kind, caller, code, cause } = row;
-  const minute = minuteOf(rows);
+  const minute = refusalsLastMinute(rows);
   const hour = rows.reduce((sum, { last_hour: refused }) => sum + refused, 0);
   const by = causeText(row);
   // Only a note: scanners are normal, and a suspended caller is refused on purpose.
@@ -70,8 +71,8 @@ function refusedItem(rows: Refused): AttentionItem {
     what: "REFUSED",
     kind: kind === "unrecognised" || kind === "others" ? "caller" : kind,
     name: isUnknown ? callerText(row) : caller,
-    says: `${causeFirst(row)} refused ${count(minute)}/min${by === "" ? "" : ` with ${code}`}, ${count(hour)} in the hour, on ${namesText(rows.map(({ node }) => node))}`,
-    goes: {
+    text: `${causeFirst(row)} refused ${count(minute)}/min${by === "" ? "" : ` with ${code}`}, ${count(hour)} in the hour, on ${namesText(rows.map(({ node }) => node))}`,
+    target: {
       place: { view: "refusals" },
       row: refusalId(rows.reduce((a, b) => (b.last_minute > a.last_minute ? b : a))),
     },
@@ -96,8 +97,8 @@ function othersItem(groups: readonly Refused[]): AttentionItem {
     what: "REFUSED",
     kind: "caller",
     name: `${groups.length} more`,
-    says: `refused ${count(minuteOf(groups.flat()))}/min together; :refusals lists them`,
-    goes: { place: { view: "refusals" } },
+    text: `refused ${count(refusalsLastMinute(groups.flat()))}/min together; :refusals lists them`,
+    target: { place: { view: "refusals" } },
     json: groups,
   };
 }

@@ -10,7 +10,7 @@ import { count, percent, plural } from "../format/numbers.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { sumOf } from "../model/nodes.ts";
 import type { AttentionItem, AttentionSource } from "./attention-item.ts";
-import { bucketId, isShared, isSpent, ownerOf, usedFraction, whyRefusing } from "./budgets-bucket.ts";
+import { bucketId, isShared, isSpent, ownerOf, refusalCause, usedFraction } from "./budgets-bucket.ts";
 import { callerFilter, providerFilter, requestsOfSubject } from "./keys-filters.ts";
 import {
   jsonOfMeasured,
@@ -76,8 +76,8 @@ function failingItem<Row extends Measured>(
     what: "FAIL",
     kind: failed.kind,
     name,
-    says: `${onlyOn}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
-    goes: { place: { view }, row: name },
+    text: `${onlyOn}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
+    target: { place: { view }, row: name },
     suspends: failed,
     requests: providerFilter(name),
     json: jsonOfMeasured(met),
@@ -113,11 +113,11 @@ export const UNSERVED_MODELS: AttentionSource = {
       what: "NOBODY",
       kind: "model",
       name: unserved.length === 1 ? first.model : plural(unserved.length, "model"),
-      says:
+      text:
         unserved.length === 1
           ? "no provider serves it: all in its plan are suspended or missing"
           : `no provider serves ${namesText(unserved.map(({ model }) => model))}`,
-      goes: { place: { view: "models" }, row: first.model },
+      target: { place: { view: "models" }, row: first.model },
       json: unserved,
     };
     return [item];
@@ -133,7 +133,7 @@ export const SPENT_BUDGETS: AttentionSource = {
 function budgetItem(row: BudgetRecord, refusals: readonly RefusalRecord[]): AttentionItem {
   const isRefusing = row.status === "refusing";
   const isBad = isRefusing || isSpent(row);
-  const why = whyRefusing(row, refusals);
+  const reason = refusalCause(row, refusals);
   // Shows 100 % only for a spent budget.
   const share = isSpent(row) ? "all" : `${Math.min(99, Math.floor(usedFraction(row) * 100))} %`;
   return {
@@ -144,11 +144,11 @@ function budgetItem(row: BudgetRecord, refusals: readonly RefusalRecord[]): Atte
     what: isRefusing ? "REFUSES" : isBad ? "SPENT" : "HOT",
     kind: "budget",
     name: isShared(row) ? row.budget : `${row.budget} ${ownerOf(row)}`,
-    says: isRefusing
-      ? `refused ${count(row.refused_per_minute)}/min${why === "" ? "" : `: ${why}`}, ${share} of ${count(row.limit)} units used`
+    text: isRefusing
+      ? `refused ${count(row.refused_per_minute)}/min${reason === "" ? "" : `: ${reason}`}, ${share} of ${count(row.limit)} units used`
       : `${share} of ${count(row.limit)} units`,
-    ends: { words: "resets in", at: Date.parse(row.resets_at) },
-    goes: { place: { view: "budgets" }, row: bucketId(row) },
+    ends: { label: "resets in", at: Date.parse(row.resets_at) },
+    target: { place: { view: "budgets" }, row: bucketId(row) },
     ...(row.key !== null && { requests: callerFilter(row.key) }),
     json: row,
   };
@@ -170,9 +170,9 @@ function suspensionItem(row: SuspensionRecord): AttentionItem {
     tone: "off",
     kind,
     name,
-    says: `"${reason}" by ${by}${until === null ? ", until lifted" : ""}`,
-    ...(until !== null && { ends: { words: "lifts in", at: Date.parse(until) } }),
-    goes: { place: { view: "suspensions" }, row: suspensionId(row) },
+    text: `"${reason}" by ${by}${until === null ? ", until lifted" : ""}`,
+    ...(until !== null && { ends: { label: "lifts in", at: Date.parse(until) } }),
+    target: { place: { view: "suspensions" }, row: suspensionId(row) },
     lifts: { kind, name },
     ...withRequests(requestsOfSubject(row)),
     json: row,

@@ -3,7 +3,7 @@
 import type { AuditHeadRecord } from "../../admin-api/index.ts";
 import { askFile } from "../actions/ask-file.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -88,13 +88,13 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   if (head === undefined) return [];
   const { node, seq, hash, kid, witnessed_at, conflicts } = head;
   return [
-    labelled(
+    labeledLine(
       "chain",
       shown(node, "strong"),
       span(`  seq ${count(seq)}  witnessed ${clock(Date.parse(witnessed_at), now)}`),
     ),
-    labelled("hash", shown(hash)),
-    labelled("kid", shown(kid)),
+    labeledLine("hash", shown(hash)),
+    labeledLine("kid", shown(kid)),
     ...(conflicts === 0
       ? [line("No conflict: each record that this node reported continues the previous one.", "dim")]
       : conflictLines(head, rowsOf(data, "audit_heads").filter((it) => it.node === node).length)),
@@ -131,7 +131,8 @@ const saveOffer: Offer = {
   verb: "save",
   label: "save heads",
   needsRow: false,
-  why: (_, { data }) => (rowsOf(data, "audit_heads").length === 0 ? "there are no heads to save" : undefined),
+  disabledReason: (_, { data }) =>
+    rowsOf(data, "audit_heads").length === 0 ? "there are no heads to save" : undefined,
   start: (_, { data }) =>
     askFile("save heads to", "audit-heads.json", (file) => ({
       kind: "job",

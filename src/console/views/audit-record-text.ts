@@ -23,7 +23,7 @@ interface RecordText {
   readonly isBad: boolean;
 }
 
-export function wordsOf(record: AuditRecord): RecordText {
+export function recordText(record: AuditRecord): RecordText {
   const facts = factsOf(record);
   const text = escapeControls(describeRecord(record, facts));
   return isBad(record, facts)

@@ -5,14 +5,14 @@
 
 import type { AuditRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, type Span, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { wordsOf } from "./audit-record-text.ts";
+import { recordText } from "./audit-record-text.ts";
 import { rowsOfLines, rowsOfRecords, type TailRow } from "./audit-tail-rows.ts";
 import { verifyOffer } from "./audit-verify.ts";
 
@@ -86,12 +86,12 @@ const COLUMNS: readonly Column<TailRow>[] = [
     cell(row) {
       const record = row.record();
       if (record === undefined) return shown(row.text.slice(0, MAX_SHOWN_LENGTH), "dim");
-      const { text, tone } = wordsOf(record);
+      const { text, tone } = recordText(record);
       return { text, tone };
     },
     sortKey(row) {
       const record = row.record();
-      return record === undefined ? null : wordsOf(record).text;
+      return record === undefined ? null : recordText(record).text;
     },
   },
 ];
@@ -108,7 +108,7 @@ const table = (context: Pick<Context, "data" | "tail">): Table =>
       haystack: ({ text }) => text,
       isBad(row) {
         const record = row.record();
-        return record !== undefined && wordsOf(record).isBad;
+        return record !== undefined && recordText(record).isBad;
       },
       jsonOf: (row) => row.record() ?? row.text,
     },
@@ -123,21 +123,21 @@ function describe(id: string, context: Context): readonly Line[] {
   if (record === undefined) return [[span("no record of the audit trail:", "warn")], BLANK, [shown(row.text)]];
   const { ts, event, node, seq, kid, controls, data, prev, hash, sig } = record;
   return [
-    labelled("what", span(wordsOf(record).text, "strong")),
-    labelled("event", shown(event)),
-    labelled("time", shown(ts)),
-    labelled("node", shown(node)),
-    labelled("controls", shown(controls.length === 0 ? "-" : controls.join(", "))),
+    labeledLine("what", span(recordText(record).text, "strong")),
+    labeledLine("event", shown(event)),
+    labeledLine("time", shown(ts)),
+    labeledLine("node", shown(node)),
+    labeledLine("controls", shown(controls.length === 0 ? "-" : controls.join(", "))),
     BLANK,
     ...JSON.stringify(data, null, 2)
       .split("\n")
       .map((text) => [shown(text)]),
     BLANK,
-    labelled("seq", span(count(seq))),
-    labelled("kid", shown(kid)),
-    labelled("prev", shown(prev, "dim")),
-    labelled("hash", shown(hash, "dim")),
-    labelled("sig", shown(sig, "dim")),
+    labeledLine("seq", span(count(seq))),
+    labeledLine("kid", shown(kid)),
+    labeledLine("prev", shown(prev, "dim")),
+    labeledLine("hash", shown(hash, "dim")),
+    labeledLine("sig", shown(sig, "dim")),
   ];
 }
 

@@ -52,10 +52,10 @@ const headOf = ({ file }: Verification): readonly Line[] => [
 function resultOf({ state }: Verification): readonly Line[] {
   switch (state.kind) {
     case "running":
-      return [line(`verifying: ${escapeControls(state.words)}`)];
+      return [line(`verifying: ${escapeControls(state.message)}`)];
     case "failed":
       return [
-        line(`! NOT CHECKED: ${escapeControls(state.words)}`, "fail"),
+        line(`! NOT CHECKED: ${escapeControls(state.message)}`, "fail"),
         BLANK,
         line("V tries again or takes another file."),
       ];

@@ -8,7 +8,7 @@ import { escapeControls, parseDuration } from "../../base/index.ts";
 import { count, percent, short } from "../format/numbers.ts";
 import { bar } from "../format/sparkline.ts";
 import { humanDuration } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Line, Tone } from "../model/text.ts";
 
 /** Returns the id of a row; a bucket's name has no slash. */
@@ -27,7 +27,7 @@ export const usedPercent = (row: Pick<BudgetRecord, "limit" | "used">): string =
 };
 
 export const BUDGET_STATES: Readonly<Record<BudgetRecord["status"], { mark: string; word: string; tone: Tone }>> =
-  wordTable(
+  withUnknownWords(
     {
       ok: { mark: "", word: "ok", tone: "plain" },
       low: { mark: "~", word: "hot", tone: "warn" },
@@ -48,7 +48,7 @@ const DEFAULT_OUTPUT_TOKENS = 16_384;
  * Explains why a budget refuses although something is left: a request reserves its maximum cost, or the cluster granted its node
  * nothing in time. Empty if nothing is left. `refusals`: those of the last minute decide which of the two it was.
  */
-export function whyRefusing(
+export function refusalCause(
   row: BudgetRecord,
   refusals: readonly Pick<RefusalRecord, "cause" | "cause_name" | "code" | "last_minute">[] = [],
 ): string {

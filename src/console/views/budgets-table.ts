@@ -3,7 +3,7 @@
 import type { BudgetRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
 import { humanDuration } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -105,7 +105,7 @@ const columnsOf = ({ units, isAscii }: Drawing): readonly Column<BudgetRecord>[]
   },
 ];
 
-const RANKS: Readonly<Record<BudgetRecord["status"], number>> = wordTable(
+const RANKS: Readonly<Record<BudgetRecord["status"], number>> = withUnknownWords(
   { ok: 0, low: 1, exhausted: 2, refusing: 3 },
   () => 1,
 );

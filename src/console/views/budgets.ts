@@ -1,8 +1,8 @@
 /** View of the budgets: each bucket in its current window, the remainder, and how long it lasts at the current rate. */
 
 import type { BudgetRecord } from "../../admin-api/index.ts";
-import { padTo } from "../format/cut.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { padTo } from "../format/cut-text.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
@@ -11,7 +11,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { largest, smallest, summed, valuesOf } from "../model/rows-query.ts";
 import { type Line, line, span } from "../model/text.ts";
 import type { Intent, Offer, Selection, View } from "../model/view.ts";
-import { bucketId, bucketLine, burnOf, burnText, isShared, ownerOf, whyRefusing } from "./budgets-bucket.ts";
+import { bucketId, bucketLine, burnOf, burnText, isShared, ownerOf, refusalCause } from "./budgets-bucket.ts";
 import { budgetsTable } from "./budgets-table.ts";
 import { anyOf, budgetFilter, callerFilter, profileFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -23,11 +23,11 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
   const row = bucketWith(data, id);
   if (row === undefined) return [];
   const isShort = burnOf(row, now).kind === "exhausts";
-  const why = whyRefusing(row);
+  const reason = refusalCause(row);
   return [
     bucketLine(row, now, isAscii),
-    labelled("burn", span(burnText(row, now), isShort ? "warn" : "plain")),
-    labelled(
+    labeledLine("burn", span(burnText(row, now), isShort ? "warn" : "plain")),
+    labeledLine(
       "left",
       span(`${count(row.remaining)}; ${count(row.reserved)} reserved here, ${count(row.granted)} granted and unspent`),
       span(`  window ends ${clock(Date.parse(row.resets_at), now)}`, "dim"),
@@ -35,14 +35,14 @@ function pane(id: string, { data, now, isAscii }: Context, mostHolders: number):
     ...(row.refused_per_minute === 0
       ? []
       : [
-          labelled(
+          labeledLine(
             "refused",
             span(`${plural(row.refused_per_minute, "request")} in the last minute`, "fail"),
-            span(why === "" ? "" : `: ${why}`),
+            span(reason === "" ? "" : `: ${reason}`),
             span("  :refusals lists the callers", "dim"),
           ),
         ]),
-    labelled("used by", ...referrersOf(row, data)),
+    labeledLine("used by", ...referrersOf(row, data)),
     ...holderLines(row, mostHolders),
   ];
 }
@@ -65,7 +65,7 @@ const MAX_HOLDERS = 3;
 const NUMBER_CELLS = 16;
 
 function holderLines({ holders }: BudgetRecord, most: number): readonly Line[] {
-  if (holders.length === 0) return [labelled("nodes", span("no node has a share of it", "dim"))];
+  if (holders.length === 0) return [labeledLine("nodes", span("no node has a share of it", "dim"))];
   const cells = (text: string): string => padTo(text, NUMBER_CELLS, "right");
   const nodeCells = 14;
   const listed = holders.length > most ? holders.slice(0, most - 1) : holders;
@@ -86,7 +86,7 @@ const followToKeys: Offer = {
   verb: "follow",
   label: "keys",
   needsRow: true,
-  why(chosen, context) {
+  disabledReason(chosen, context) {
     const row = chosenBucket(chosen, context);
     if (row === undefined) return "the bucket no longer exists";
     if (row.key !== null || isShared(row)) return undefined;
@@ -94,7 +94,7 @@ const followToKeys: Offer = {
   },
   start(chosen, context): Intent {
     const row = chosenBucket(chosen, context);
-    if (row === undefined) return { kind: "flash", words: "the bucket no longer exists", tone: "warn" };
+    if (row === undefined) return { kind: "flash", message: "the bucket no longer exists", tone: "warn" };
     if (row.key === null) return { kind: "go", place: { view: "keys" }, filter: budgetFilter(row.budget) };
     return { kind: "go", place: { view: "keys" }, filter: "", row: row.key };
   },

@@ -6,7 +6,7 @@
 import type { A2aAgentRecord, McpServerRecord, RequestRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -89,14 +89,14 @@ export function callsView({ table, columns = [], many, ...named }: Calls): View 
     const { ttfb_p50_ms: p50, ttfb_p95_ms: p95, units_per_minute: units, url, protocol } = row.record;
     return [
       ...stateLines(row, "calls", context.now),
-      labelled(
+      labeledLine(
         "measured",
         span(`first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${count(units)} units/min`),
       ),
       bucketLine(requestBuckets(recent(context), context.now, `${hop}/${name}`, ofOne(name)), "call"),
       ...lastBadLines(recent(context), context, { which: ofOne(name), most: 2 }),
-      labelled("called at", shown(paths(row.record))),
-      labelled("address", shown(url), shown(`  protocol ${protocol}`, "dim")),
+      labeledLine("called at", shown(paths(row.record))),
+      labeledLine("address", shown(url), shown(`  protocol ${protocol}`, "dim")),
     ];
   };
 

@@ -2,7 +2,7 @@
 
 import type { CertificateRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { bar } from "../format/sparkline.ts";
 import { clock, day, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -83,7 +83,7 @@ function lifeLine(
     over > now
       ? `${humanDuration(over - now)} of ${humanDuration(over - begin)} left`
       : `expired ${humanDuration(now - over)} ago`;
-  return [labelled("life", span(bar(share, BAR_CELLS, isAscii), TONES[state]), span(`  ${left}`))];
+  return [labeledLine("life", span(bar(share, BAR_CELLS, isAscii), TONES[state]), span(`  ${left}`))];
 }
 
 const isAutomatic = ({ source }: CertificateRecord): boolean => /^https?:/.test(source);
@@ -113,14 +113,14 @@ function pane(id: string, { data, now, isAscii }: Context): readonly Line[] {
   const { next_attempt: next } = record;
   const at = (time: string | null): string => (time === null ? "-" : clock(Date.parse(time), now));
   return [
-    labelled("names", shown(names.join(", "))),
-    labelled("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
-    labelled("expires", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
+    labeledLine("names", shown(names.join(", "))),
+    labeledLine("from", shown(source), shown(issuer === null ? "" : `  by ${issuer}, serial ${serial}`, "dim")),
+    labeledLine("expires", shown(at(end)), shown(renewal === null ? "" : `  renewed ${at(renewal)}`, "dim")),
     ...lifeLine(record, now, isAscii),
-    ...(step === null ? [] : [labelled("renewing", shown(step))]),
-    ...(error === null ? [] : [labelled("last error", shown(error, "warn"))]),
-    ...(remedyOf(record) === "" ? [] : [labelled("do", span(remedyOf(record), "strong"))]),
-    ...(next === null ? [] : [labelled("next try", shown(at(next)))]),
+    ...(step === null ? [] : [labeledLine("renewing", shown(step))]),
+    ...(error === null ? [] : [labeledLine("last error", shown(error, "warn"))]),
+    ...(remedyOf(record) === "" ? [] : [labeledLine("do", span(remedyOf(record), "strong"))]),
+    ...(next === null ? [] : [labeledLine("next try", shown(at(next)))]),
   ];
 }
 

@@ -42,4 +42,4 @@ function countBits(byte: number): number {
 
 /** Returns the error of the case at a step; empty if there is none. */
 const faultsAt = ({ sides }: ChangedCase, step: number): string =>
-  sides.findLast(({ from }) => from <= step)?.words ?? "";
+  sides.findLast(({ from }) => from <= step)?.fault ?? "";

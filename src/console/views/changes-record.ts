@@ -118,7 +118,7 @@ function textOf(value: unknown): string {
 }
 
 /** Text of each action; the resource follows if there are several. */
-const ACTION_WORDS: Readonly<Record<string, string>> = {
+const ACTION_TEXTS: Readonly<Record<string, string>> = {
   create_key: "mint key",
   update_key: "change key",
   delete_key: "revoke key",
@@ -142,16 +142,16 @@ const ACTION_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Returns the action without its resource: `suspend`; an unknown action by its id. */
-export const actionWord = ({ action }: Pick<Change, "action">): string =>
-  (Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined)?.replace(/ of$/, "") ?? action;
+export const actionName = ({ action }: Pick<Change, "action">): string =>
+  (Object.hasOwn(ACTION_TEXTS, action) ? ACTION_TEXTS[action] : undefined)?.replace(/ of$/, "") ?? action;
 
 /** Returns the action with its resource: `suspend provider:acme-chat`; an unknown action by its id. */
 export function actionText({ action, resource }: Change): string {
-  const words = Object.hasOwn(ACTION_WORDS, action) ? ACTION_WORDS[action] : undefined;
-  if (words === undefined) return `${action} ${resource}`;
+  const text = Object.hasOwn(ACTION_TEXTS, action) ? ACTION_TEXTS[action] : undefined;
+  if (text === undefined) return `${action} ${resource}`;
   const [kind = "", ...name] = resource.split(" ");
   // A resource without a name is the list itself, or the only one of its kind.
-  return name.length === 0 || kind === "" ? words : `${words} ${name.join(" ")}`;
+  return name.length === 0 || kind === "" ? text : `${text} ${name.join(" ")}`;
 }
 
 /** Returns `done  reason "key rotation", until ...`; foreign text in it is not escaped yet. */

@@ -1,13 +1,13 @@
 /** View of recent changes through the admin API of any node, with author and result. */
 
 import { textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
 import type { View } from "../model/view.ts";
-import { actionWord, CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultText } from "./changes-record.ts";
+import { actionName, CHANGE_RECORDS, type Change, changesOf, RECORDS, RESULTS, resultText } from "./changes-record.ts";
 
 const COLUMNS: readonly Column<Change>[] = [
   {
@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Change>[] = [
   },
   textColumn({ head: "WHO", letter: "w", width: { least: 12, flex: 1 }, priority: 1, cut: "middle" }, ({ who }) => who),
   textColumn({ head: "ACTION", letter: "a", width: { least: 12, flex: 2 }, priority: 1 }, (change) =>
-    actionWord(change),
+    actionName(change),
   ),
   textColumn(
     { head: "RESOURCE", letter: "e", width: { least: 14, flex: 2 }, priority: 2, cut: "middle" },
@@ -47,7 +47,7 @@ const table = ({ data }: Omit<Context, "now">): Table =>
       idOf: ({ id }) => id,
       nameOf: ({ resource }) => resource,
       haystack: (change) =>
-        `${change.who} ${change.action} ${actionWord(change)} ${change.resource} ${resultText(change)}`,
+        `${change.who} ${change.action} ${actionName(change)} ${change.resource} ${resultText(change)}`,
       isBad: ({ result }) => RESULTS[result].isBad,
       jsonOf: ({ record }) => record,
     },
@@ -69,14 +69,14 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   if (change === undefined) return [];
   const { record, who, action, resource, result } = change;
   return [
-    labelled(
+    labeledLine(
       "who",
       shown(who),
       span(`  ${clock(change.at, now)}`, "dim"),
       shown(`  record ${record.seq} of ${record.node}`, "dim"),
     ),
-    labelled("what", shown(`${action} on ${resource}`)),
-    labelled("result", shown(resultText(change), RESULTS[result].tone)),
+    labeledLine("what", shown(`${action} on ${resource}`)),
+    labeledLine("result", shown(resultText(change), RESULTS[result].tone)),
   ];
 }
 

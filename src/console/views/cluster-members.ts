@@ -8,25 +8,25 @@ import { escapeControls } from "../../base/index.ts";
 import { fragilityOf, quorumOf, quorumText, reductionOf } from "../actions/cluster-quorum.ts";
 import { memberOf, membersOf, statusOf } from "../actions/known-members.ts";
 import { countColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { humanDuration } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
 import { type Line, type Span, span, type Tone } from "../model/text.ts";
 
 type Reads = Pick<Context, "data">;
 
-const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly words: string; readonly tone: Tone }>> =
-  wordTable(
+const STATES: Readonly<Record<ClusterMemberRecord["state"], { readonly label: string; readonly tone: Tone }>> =
+  withUnknownWords(
     {
-      reachable: { words: "reachable", tone: "plain" },
-      snapshot: { words: "~ snapshot", tone: "warn" },
-      silent: { words: "! silent", tone: "fail" },
-      forgot: { words: "! forgot", tone: "fail" },
+      reachable: { label: "reachable", tone: "plain" },
+      snapshot: { label: "~ snapshot", tone: "warn" },
+      silent: { label: "! silent", tone: "fail" },
+      forgot: { label: "! forgot", tone: "fail" },
     },
-    (word) => ({ words: `~ ${word}`, tone: "warn" }),
+    (word) => ({ label: `~ ${word}`, tone: "warn" }),
   );
 
 /** Formats the time since the last contact: in milliseconds if short, otherwise in two units. */
@@ -77,7 +77,7 @@ function specFor(self: string | undefined): TableSpec<ClusterMemberRecord> {
         width: 10,
         align: "left",
         priority: 1,
-        cell: ({ state }) => span(STATES[state].words, STATES[state].tone),
+        cell: ({ state }) => span(STATES[state].label, STATES[state].tone),
         sortKey: ({ state }) => state,
       },
       {
@@ -180,9 +180,9 @@ export function memberPane(id: string, context: Reads): readonly Line[] {
   if (member === undefined) return [];
   return [
     ...meaning(member, context),
-    labelled("without", quorumWithout(id, context)),
+    labeledLine("without", quorumWithout(id, context)),
     ...clockLines(member),
-    labelled("addresses", shown(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)),
+    labeledLine("addresses", shown(`raft ${orNone(member.raft_addr)}, forward ${orNone(member.forward_addr)}`)),
   ];
 }
 
@@ -191,15 +191,15 @@ const NOTABLE_MS = 100;
 
 function clockLines({ clock_offset_ms: ms }: ClusterMemberRecord): readonly Line[] {
   if (ms === null || Math.abs(ms) < NOTABLE_MS) return [];
-  const words = `${contactText(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the connected node`;
-  return [labelled("clock", span(words, Math.abs(ms) > 1_000 ? "warn" : "plain"))];
+  const text = `${contactText(Math.abs(ms))} ${ms > 0 ? "ahead of" : "behind"} that of the connected node`;
+  return [labeledLine("clock", span(text, Math.abs(ms) > 1_000 ? "warn" : "plain"))];
 }
 
 const orNone = (address: string): string => (address === "" ? "not known" : address);
 
 function meaning(member: ClusterMemberRecord, context: Reads): readonly Line[] {
   const { state, role, voter, lag, last_contact_ms } = member;
-  const row = (label: string, text: string, tone: Tone = "plain"): Line => labelled(label, span(text, tone));
+  const row = (label: string, text: string, tone: Tone = "plain"): Line => labeledLine(label, span(text, tone));
   if (state === "silent") {
     const since = last_contact_ms === null ? "" : ` for ${humanDuration(last_contact_ms)}`;
     return [
@@ -266,11 +266,11 @@ function quorumWithout(id: string, context: Reads): Span {
     case "impossible":
       return members.length === 1
         ? span("there is no cluster: it is the only member")
-        : shown(`it cannot be removed now: ${reduction.why}`, "warn");
+        : shown(`it cannot be removed now: ${reduction.reason}`, "warn");
     case "possible": {
       const fragility = fragilityOf(reduction.after);
-      const words = quorumText(reduction.after);
-      return fragility === undefined ? span(words) : span(`${words}: ${fragility}`, "warn");
+      const text = quorumText(reduction.after);
+      return fragility === undefined ? span(text) : span(`${text}: ${fragility}`, "warn");
     }
     default:
       return reduction satisfies never;

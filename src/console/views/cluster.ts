@@ -1,7 +1,14 @@
 /** View of the cluster members: leader, voters and silent members, with actions. */
 
-import { restoreSnapshot, restoreWhy, saveSnapshot } from "../actions/cluster-snapshot.ts";
-import { leadDialog, leadWhy, pruneDialog, pruneWhy, removeDialog, removeWhy } from "../actions/member-dialogs.ts";
+import { restoreSnapshot, saveSnapshot, whyNotRestorable } from "../actions/cluster-snapshot.ts";
+import {
+  leadDialog,
+  pruneDialog,
+  removeDialog,
+  whyNotLeader,
+  whyNotPrunable,
+  whyNotRemovable,
+} from "../actions/member-dialogs.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Intent, View } from "../model/view.ts";
 import { clusterLines, memberPane, membersTable } from "./cluster-members.ts";
@@ -47,19 +54,19 @@ export const clusterView: View = {
     {
       verb: "lead",
       needsRow: true,
-      why: ({ ids: [id = ""] }, context) => leadWhy(id, context),
+      disabledReason: ({ ids: [id = ""] }, context) => whyNotLeader(id, context),
       start: ({ ids: [id = ""] }) => dialogIntent(leadDialog(id)),
     },
     {
       verb: "remove",
       needsRow: true,
-      why: ({ ids: [id = ""] }, context) => removeWhy(id, context),
+      disabledReason: ({ ids: [id = ""] }, context) => whyNotRemovable(id, context),
       start: ({ ids: [id = ""] }) => dialogIntent(removeDialog(id)),
     },
     {
       verb: "prune",
       needsRow: false,
-      why: (_, context) => pruneWhy(context),
+      disabledReason: (_, context) => whyNotPrunable(context),
       start: (_, context) => dialogIntent(pruneDialog(context)),
     },
     { verb: "save", label: "save snapshot", needsRow: false, start: (_, context) => saveSnapshot(context) },
@@ -67,7 +74,7 @@ export const clusterView: View = {
       verb: "restore",
       label: "restore snapshot",
       needsRow: false,
-      why: (_, context) => restoreWhy(context),
+      disabledReason: (_, context) => whyNotRestorable(context),
       start: (_, context) => restoreSnapshot(context),
     },
     { verb: "guide", needsRow: false, start: () => ({ kind: "go", place: { view: "recover" } }) },

@@ -5,23 +5,23 @@ import { escapeControls } from "../../base/index.ts";
 import { askFile } from "../actions/ask-file.ts";
 import {
   deleteSourceDialog,
-  deleteWhy,
   editedDialog,
-  editWhy,
   ownedFile,
   putDocumentDialog,
   reloadDialog,
-  reloadWhy,
   STATE_TONES,
   sourceOf,
-  stateWord,
-  writeWhy,
+  stateText,
+  whyNotDeletable,
+  whyNotEditable,
+  whyNotReloadable,
+  whyNotWritable,
 } from "../actions/source-dialogs.ts";
 import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type TableSpec, tableOf } from "../model/table.ts";
@@ -32,14 +32,15 @@ import { previewFile, saveDocument, viewDifference, viewDocument } from "./sourc
 /** Name of the source of a deployment document, and of the first source otherwise. */
 const FIRST = "default";
 
-const STATES: Readonly<Record<SourceRecord["state"], { readonly words: string; readonly tone: Tone }>> = wordTable(
-  {
-    running: { words: "running", tone: "plain" },
-    pending: { words: "~ pending", tone: "warn" },
-    refused: { words: "! REFUSED", tone: "fail" },
-  },
-  (word) => ({ words: `~ ${word}`, tone: "warn" }),
-);
+const STATES: Readonly<Record<SourceRecord["state"], { readonly label: string; readonly tone: Tone }>> =
+  withUnknownWords(
+    {
+      running: { label: "running", tone: "plain" },
+      pending: { label: "~ pending", tone: "warn" },
+      refused: { label: "! REFUSED", tone: "fail" },
+    },
+    (word) => ({ label: `~ ${word}`, tone: "warn" }),
+  );
 
 const SOURCES: TableSpec<SourceRecord> = {
   columns: [
@@ -58,7 +59,7 @@ const SOURCES: TableSpec<SourceRecord> = {
       width: 9,
       align: "left",
       priority: 1,
-      cell: ({ state }) => span(STATES[state].words, STATES[state].tone),
+      cell: ({ state }) => span(STATES[state].label, STATES[state].tone),
       sortKey: ({ state }) => state,
     },
   ],
@@ -76,9 +77,9 @@ export function fileLines({ data }: Pick<Context, "data">): readonly Line[] {
   const { state, message, remedy } = config.file_status;
   return [
     // If there is no file, the gateway's message begins with the state.
-    labelled("file", span(stateWord(state), STATE_TONES[state]), shown(`  ${message.replace(/^no file: /, "")}`)),
-    ...(remedy === "" ? [] : [labelled("to do", shown(remedy))]),
-    ...(config.source === "api" ? [] : [labelled("document", shown(config.source))]),
+    labeledLine("file", span(stateText(state), STATE_TONES[state]), shown(`  ${message.replace(/^no file: /, "")}`)),
+    ...(remedy === "" ? [] : [labeledLine("to do", shown(remedy))]),
+    ...(config.source === "api" ? [] : [labeledLine("document", shown(config.source))]),
   ];
 }
 
@@ -95,20 +96,20 @@ function pane(name: string, context: Context): readonly Line[] {
   const revisions = revisionsOf(context, name) ?? [];
   const bytes = revisions.find(({ revision }) => revision === source.revision)?.bytes;
   return [
-    labelled(
+    labeledLine(
       "state",
-      span(STATES[source.state].words, STATES[source.state].tone),
+      span(STATES[source.state].label, STATES[source.state].tone),
       shown(source.message === null ? "" : `  ${source.message}`),
     ),
     ...(served === undefined || served === source.revision
       ? []
-      : [labelled("serves", span(`this node serves revision ${served}, and ${source.revision} is stored`, "warn"))]),
-    ...(bytes === undefined ? [] : [labelled("document", span(`${count(bytes)} bytes`))]),
+      : [labeledLine("serves", span(`this node serves revision ${served}, and ${source.revision} is stored`, "warn"))]),
+    ...(bytes === undefined ? [] : [labeledLine("document", span(`${count(bytes)} bytes`))]),
     ...revisions
       .slice(0, SHOWN_REVISIONS)
       .map(
         ({ revision, updated_at, by }, at): Line =>
-          labelled(at === 0 ? "revisions" : "", shown(`${revision}  ${ago(updated_at, context.now)}  ${by}`)),
+          labeledLine(at === 0 ? "revisions" : "", shown(`${revision}  ${ago(updated_at, context.now)}  ${by}`)),
       ),
   ];
 }
@@ -140,7 +141,7 @@ export const configView: View = {
     above: (context, { rows }) => fileLines(context).slice(0, rows),
     aboveRows: 4,
     empty: (context) =>
-      writeWhy(context) === undefined
+      whyNotWritable(context) === undefined
         ? { sentence: "No configuration is stored.", next: "Press n to write the first source from a file." }
         : {
             sentence: "No configuration is stored yet.",
@@ -157,7 +158,7 @@ export const configView: View = {
     {
       verb: "reload",
       needsRow: false,
-      why: (_, context) => reloadWhy(context),
+      disabledReason: (_, context) => whyNotReloadable(context),
       start: (_, context) => ({ kind: "dialog", dialog: reloadDialog(context) }),
     },
     { verb: "view", needsRow: true, start: (chosen) => viewDocument(sourceName(chosen)) },
@@ -171,7 +172,7 @@ export const configView: View = {
       verb: "difference",
       label: "last change",
       needsRow: true,
-      why: (chosen, context) =>
+      disabledReason: (chosen, context) =>
         beforeOf(sourceName(chosen), context) === undefined
           ? `no revision before the newest of ${escapeControls(sourceName(chosen))} is kept`
           : undefined,
@@ -180,7 +181,7 @@ export const configView: View = {
         const newest = sourceOf(context, name)?.revision;
         const before = beforeOf(name, context);
         return before === undefined
-          ? { kind: "flash", words: `no revision before the newest of ${escapeControls(name)} is kept`, tone: "warn" }
+          ? { kind: "flash", message: `no revision before the newest of ${escapeControls(name)} is kept`, tone: "warn" }
           : viewDifference(name, before, newest);
       },
     },
@@ -188,14 +189,14 @@ export const configView: View = {
       verb: "preview",
       label: "preview a file",
       needsRow: false,
-      why: (_, context) => writeWhy(context),
+      disabledReason: (_, context) => whyNotWritable(context),
       start: (chosen) => previewFile(sourceName(chosen)),
     },
     {
       verb: "create",
       label: "new revision",
       needsRow: false,
-      why: (_, context) => writeWhy(context),
+      disabledReason: (_, context) => whyNotWritable(context),
       start: (chosen, context) =>
         askFile(`new revision of ${escapeControls(sourceName(chosen))} from file`, "", (file) => ({
           kind: "dialog",
@@ -206,7 +207,7 @@ export const configView: View = {
       verb: "extend",
       label: "edit",
       needsRow: true,
-      why: (chosen, context) => editWhy(sourceName(chosen), context),
+      disabledReason: (chosen, context) => whyNotEditable(sourceName(chosen), context),
       start: (chosen, context) => ({
         kind: "job",
         job: {
@@ -222,7 +223,7 @@ export const configView: View = {
       verb: "remove",
       label: "delete source",
       needsRow: true,
-      why: (chosen, context) => deleteWhy(sourceName(chosen), context),
+      disabledReason: (chosen, context) => whyNotDeletable(sourceName(chosen), context),
       start: (chosen, context) => ({ kind: "dialog", dialog: deleteSourceDialog(sourceName(chosen), context) }),
     },
   ],

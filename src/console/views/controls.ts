@@ -2,8 +2,8 @@
 
 import type { ControlRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { cutMiddle, padTo } from "../format/cut.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { bar } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
@@ -70,10 +70,13 @@ function above({ data, isAscii }: Context, { rows }: { readonly rows: number }):
 /** Describes the evidence: a rule without a decision provides none. */
 function evidenceLine({ decisions, rules }: ControlRecord): Line {
   if (rules.length === 0)
-    return labelled("evidence", span("no rule cites it any longer; earlier decisions are in the audit trail", "warn"));
+    return labeledLine(
+      "evidence",
+      span("no rule cites it any longer; earlier decisions are in the audit trail", "warn"),
+    );
   return decisions === 0
-    ? labelled("evidence", span("no decision yet: its rules are in force and have not matched", "dim"))
-    : labelled(
+    ? labeledLine("evidence", span("no decision yet: its rules are in force and have not matched", "dim"))
+    : labeledLine(
         "evidence",
         span("`gateway audit verify -controls FILE` counts the decisions in an exported trail", "dim"),
       );
@@ -84,10 +87,10 @@ function pane(id: string, { data }: Context): readonly Line[] {
   if (record === undefined) return [];
   const { decisions, node, pack } = record;
   return [
-    labelled("rules", shown(rulesOf(record))),
-    labelled("served", shown(plural(decisions, "decision")), shown(`  on ${node}, in the last 24 hours`, "dim")),
+    labeledLine("rules", shown(rulesOf(record))),
+    labeledLine("served", shown(plural(decisions, "decision")), shown(`  on ${node}, in the last 24 hours`, "dim")),
     evidenceLine(record),
-    labelled("packs", shown(pack === "" ? "not in a built-in pack" : pack.replaceAll(",", ", "))),
+    labeledLine("packs", shown(pack === "" ? "not in a built-in pack" : pack.replaceAll(",", ", "))),
   ];
 }
 
@@ -125,18 +128,18 @@ export const controlsView: View = {
       verb: "follow",
       label: "rule",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
+      disabledReason: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
       start(of, context) {
         const rule = ruleOf(of, context);
         return rule === undefined
-          ? { kind: "flash", words: "no rule cites it now", tone: "warn" }
+          ? { kind: "flash", message: "no rule cites it now", tone: "warn" }
           : { kind: "go", place: { view: "guardrails" }, row: guardrailId({ kind: "rule", name: rule }) };
       },
     },
     {
       verb: "requests",
       needsRow: true,
-      why: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
+      disabledReason: (of, context) => (ruleOf(of, context) === undefined ? "no rule cites it now" : undefined),
       start: (of, context) => ({ kind: "go", place: { view: "requests" }, filter: ruleOf(of, context) ?? "" }),
     },
   ],

@@ -7,7 +7,7 @@ import type { BackendFailure } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { liftDialog, suspendDialog, whyAllSuspended, whyNotSuspended } from "../actions/suspension-dialogs.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -235,14 +235,14 @@ export const errorsView: View = {
     {
       verb: "suspend",
       needsRow: false,
-      why: (_, context) =>
+      disabledReason: (_, context) =>
         context.subject === undefined ? NO_SUBJECT : whyAllSuspended(context.data, subjects(context)),
       start: (_, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(context), context) }),
     },
     {
       verb: "lift",
       needsRow: false,
-      why: (_, { subject, data }) =>
+      disabledReason: (_, { subject, data }) =>
         subject === undefined ? NO_SUBJECT : whyNotSuspended(data, [{ kind: "provider", name: subject }]),
       start: (_, context) => ({ kind: "dialog", dialog: liftDialog(subjects(context), context) }),
     },
@@ -250,7 +250,7 @@ export const errorsView: View = {
       verb: "follow",
       label: "failover",
       needsRow: true,
-      why: (chosen, context) => {
+      disabledReason: (chosen, context) => {
         const name = movedTo(chosen, context);
         if (name === undefined) return "the failure is no longer kept";
         return name === null ? "the request had no failover" : undefined;

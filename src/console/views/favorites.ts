@@ -63,7 +63,7 @@ export const favoritesView: View = {
     open(key, { favorites }) {
       const favorite = favorites?.get(key);
       return favorite === undefined
-        ? { kind: "flash", words: "the function key has no view any longer" }
+        ? { kind: "flash", message: "the function key has no view any longer" }
         : { kind: "go", ...favorite };
     },
     empty: () => ({

@@ -4,8 +4,8 @@
  */
 
 import type { GuardrailRecord, HistoryRecord } from "../../admin-api/index.ts";
-import { cutMiddle, padTo } from "../format/cut.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, percent, plural, short } from "../format/numbers.ts";
 import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
@@ -129,14 +129,14 @@ export function activityLines({ kind, name, mode, type }: GuardrailRecord, conte
   const others = inline.reduce((all, it) => all + total(findingCounts.get(it.name) ?? []), 0);
   const most = heldBytes.reduce<number | null>((max, it) => (it === null ? max : Math.max(max ?? 0, it)), null);
   return [
-    labelled(
+    labeledLine(
       "last 15m",
       ...chartSpans(kind === "rule" ? "acted, all nodes" : "findings, all nodes", values, context.isAscii),
     ),
     ...(kind === "detector" ? typeLines(typeCounts.get(name) ?? new Map(), context.isAscii) : []),
     ...(kind === "detector" && mode === "shadow" && inline.length > 0
       ? [
-          labelled(
+          labeledLine(
             "compare",
             shown(
               `${inline.map((it) => it.name).join(", ")}, inline and of this type, ${others === 1 ? "has" : "have"} ${plural(others, "finding")} in the same time`,
@@ -146,7 +146,7 @@ export function activityLines({ kind, name, mode, type }: GuardrailRecord, conte
       : []),
     ...(kind === "rule" && most !== null
       ? [
-          labelled(
+          labeledLine(
             "held back",
             span(`at most ${count(Math.round(most))} bytes of a streamed answer at once, mean over ten seconds`, "dim"),
           ),
@@ -164,7 +164,9 @@ function typeLines(typeCounts: ReadonlyMap<string, readonly number[]>, isAscii: 
   const left = all.slice(MAX_TYPES);
   const series =
     left.length === 0 ? all : [...all.slice(0, MAX_TYPES), [plural(left.length, "other type"), summed(left)] as const];
-  return series.map(([type, values], at) => labelled(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)));
+  return series.map(([type, values], at) =>
+    labeledLine(at === 0 ? "by type" : "", ...chartSpans(type, values, isAscii)),
+  );
 }
 
 /** Returns name, sum and bars; the bars begin in the same column in every line. */
@@ -194,7 +196,7 @@ export function healthLine({
     errors === 0
       ? "no failure"
       : `${plural(errors, "failure")} of ${plural(texts, "text")}${texts === 0 ? "" : `, ${percent(Math.min(1, errors / texts))} %`}`;
-  return labelled(
+  return labeledLine(
     "health",
     span(failing, errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
     span(

@@ -2,7 +2,7 @@
 
 import type { GuardrailRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -110,7 +110,7 @@ function pane(id: string, context: Context): readonly Line[] {
   const { kind, on_error: onError, errors, exempt, node } = record;
   return [
     ...(kind === "rule" ? ruleLines(record) : detectorLines(record)),
-    labelled(
+    labeledLine(
       "counted",
       span(kind === "rule" ? `acted on ${plural(record.decisions ?? 0, "request")}; ` : readCountText(record)),
       span(plural(errors, "error"), errors === 0 ? "plain" : onError === "fail_closed" ? "fail" : "warn"),
@@ -118,7 +118,7 @@ function pane(id: string, context: Context): readonly Line[] {
     ),
     ...(kind === "detector" ? [healthLine(record)] : []),
     ...activityLines(record, context),
-    ...(exempt.length === 0 ? [] : [labelled("not for", shown(`callers with ${exempt.join(", ")}`))]),
+    ...(exempt.length === 0 ? [] : [labeledLine("not for", shown(`callers with ${exempt.join(", ")}`))]),
   ];
 }
 
@@ -127,10 +127,10 @@ const readCountText = ({ texts_read: read, texts_remembered: remembered }: Guard
 
 function ruleLines(record: GuardrailRecord): readonly Line[] {
   return [
-    labelled("rule", shown(typeText(record), "strong"), shown(`  ${record.on_error}`, "dim")),
-    labelled("needs", shown(namesOr(record.requires, "all detectors"))),
-    ...(record.type === "redact" ? [labelled("rewrites", shown(`texts of kind ${kindsOf(record)}`))] : []),
-    ...(record.controls.length === 0 ? [] : [labelled("controls", shown(record.controls.join(", ")))]),
+    labeledLine("rule", shown(typeText(record), "strong"), shown(`  ${record.on_error}`, "dim")),
+    labeledLine("needs", shown(namesOr(record.requires, "all detectors"))),
+    ...(record.type === "redact" ? [labeledLine("rewrites", shown(`texts of kind ${kindsOf(record)}`))] : []),
+    ...(record.controls.length === 0 ? [] : [labeledLine("controls", shown(record.controls.join(", ")))]),
   ];
 }
 
@@ -141,15 +141,15 @@ function detectorLines(record: GuardrailRecord): readonly Line[] {
     ...(threshold === null || threshold === 0 ? [] : [`threshold ${threshold}`]),
   ];
   return [
-    labelled(
+    labeledLine(
       "detector",
       shown(typeText(record), "strong"),
       mode === "shadow" ? span("  SHADOW: rules do not see what it finds", "off") : shown(`  ${mode}`),
       shown(`  ${[schedule, ...has, record.on_error].join(", ")}`, "dim"),
     ),
-    labelled("reads", shown(`texts of kind ${namesOr(record.kinds, "none")}`)),
-    labelled("finds", shown(namesOr(entities, "all types"))),
-    ...(recognizers.length === 0 ? [] : [labelled("added", shown(recognizers.join(", ")))]),
+    labeledLine("reads", shown(`texts of kind ${namesOr(record.kinds, "none")}`)),
+    labeledLine("finds", shown(namesOr(entities, "all types"))),
+    ...(recognizers.length === 0 ? [] : [labeledLine("added", shown(recognizers.join(", ")))]),
   ];
 }
 
@@ -197,11 +197,11 @@ export const guardrailsView: View = {
       verb: "follow",
       label: "refusals",
       needsRow: true,
-      why: (of, context) => (selectedRow(of, context) === undefined ? "it no longer exists" : undefined),
+      disabledReason: (of, context) => (selectedRow(of, context) === undefined ? "it no longer exists" : undefined),
       start(of, context) {
         const record = selectedRow(of, context);
         return record === undefined
-          ? { kind: "flash", words: "it no longer exists", tone: "warn" }
+          ? { kind: "flash", message: "it no longer exists", tone: "warn" }
           : { kind: "go", place: { view: "refusals" }, filter: guardrailFilter(causeOf(record)) };
       },
     },

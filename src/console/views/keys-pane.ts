@@ -3,7 +3,7 @@
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { keyNamed, profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import { ago, clock } from "../format/times.ts";
@@ -25,10 +25,12 @@ export function keyPane(name: string, { data, now, isAscii, subject }: Context):
   return [
     keyLine(key, now),
     ...(subject === key.id ? usageLines(name, data, now) : []),
-    ...(suspension === undefined ? [] : [labelled("", spanOf(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
-    ...(found === undefined ? [labelled("profile", shown(profile ?? "none"))] : profileLines(found)),
-    ...allBucketsOf(data, key).map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
-    labelled("metadata", shown(texts.length === 0 ? "none" : texts.join("  "))),
+    ...(suspension === undefined
+      ? []
+      : [labeledLine("", spanOf(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
+    ...(found === undefined ? [labeledLine("profile", shown(profile ?? "none"))] : profileLines(found)),
+    ...allBucketsOf(data, key).map((bucket) => labeledLine("budget", ...bucketLine(bucket, now, isAscii))),
+    labeledLine("metadata", shown(texts.length === 0 ? "none" : texts.join("  "))),
   ];
 }
 
@@ -52,21 +54,21 @@ const MAX_MODELS = 4;
 /** Describes the key's use (source, start, frequency) from the requests that nodes keep: the last 2,000 of each. */
 function usageLines(name: string, data: Data, now: number): readonly Line[] {
   const read = data.get({ id: "list_requests" })?.value;
-  if (read === undefined) return [labelled("used", spanOf("requests not loaded yet", "dim"))];
+  if (read === undefined) return [labeledLine("used", spanOf("requests not loaded yet", "dim"))];
   const rows = read.filter(({ caller }) => caller === name).sort((a, b) => (a.time < b.time ? -1 : 1));
   const [first] = rows;
-  if (first === undefined) return [labelled("used", spanOf("in none of the requests that the nodes keep"))];
+  if (first === undefined) return [labeledLine("used", spanOf("in none of the requests that the nodes keep"))];
   const failed = rows.filter(({ status }) => status >= 400).length;
   const nodes = [...countsOf(rows.map(({ node }) => node))].map(([node, times]) => `${node} ${count(times)}`);
   const models = [...countsOf(rows.flatMap(({ model }) => model ?? []))].map(([model]) => model);
   return [
-    labelled(
+    labeledLine(
       "used",
       spanOf(`${plural(rows.length, "request")} kept, since ${clock(Date.parse(first.time), now)}, the last `),
       spanOf(ago(rows.at(-1)?.time ?? null, now)),
       spanOf(failed === 0 ? "" : `; ${count(failed)} failed or refused`, "warn"),
     ),
-    labelled(
+    labeledLine(
       "through",
       shown(nodes.join(", ")),
       shown(models.length === 0 ? "" : `  for ${namesText(models, MAX_MODELS)}`),

@@ -2,9 +2,9 @@
 
 import type { KeyRecord } from "../../admin-api/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { ago, day, humanDuration } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -17,7 +17,7 @@ import { type SpendingOf, spendingIn } from "./keys-index.ts";
 const SOON_MS = 7 * 86_400_000;
 
 export const KEY_STATES: Readonly<Record<KeyRecord["status"], { readonly word: string; readonly tone: Tone }>> =
-  wordTable(
+  withUnknownWords(
     {
       active: { word: "active", tone: "plain" },
       suspended: { word: "SUSPENDED", tone: "off" },

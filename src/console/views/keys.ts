@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { extendDialog, mintDialog, revokeDialog, rotateDialog } from "../actions/key-dialogs.ts";
 import { keyNamed } from "../actions/keys-by-name.ts";
-import { describedAs } from "../format/labelled-lines.ts";
+import { describedAs } from "../format/labeled-lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { Intent, Offer, Selection, View } from "../model/view.ts";
@@ -43,13 +43,13 @@ const followToBudget: Offer = {
   verb: "follow",
   label: "budget",
   needsRow: true,
-  why(chosen, context) {
+  disabledReason(chosen, context) {
     const found = bucketFor(chosen, context);
     return typeof found === "string" ? found : undefined;
   },
   start(chosen, context) {
     const found = bucketFor(chosen, context);
-    if (typeof found === "string") return { kind: "flash", words: found, tone: "warn" };
+    if (typeof found === "string") return { kind: "flash", message: found, tone: "warn" };
     const [name = ""] = chosen.ids;
     const filter = isShared(found) ? budgetFilter(found.budget) : keyFilter(name);
     return { kind: "go", place: { view: "budgets" }, filter, row: bucketId(found) };
@@ -100,16 +100,21 @@ export const keysView: View = {
       verb: "extend",
       label: "expiry",
       needsRow: true,
-      why: whyGone,
+      disabledReason: whyGone,
       start: ({ ids: [name = ""] }) => dialogIntent(extendDialog(name)),
     },
-    { verb: "rotate", needsRow: true, why: whyGone, start: ({ ids: [name = ""] }) => dialogIntent(rotateDialog(name)) },
+    {
+      verb: "rotate",
+      needsRow: true,
+      disabledReason: whyGone,
+      start: ({ ids: [name = ""] }) => dialogIntent(rotateDialog(name)),
+    },
     {
       verb: "remove",
       label: "revoke",
       needsRow: true,
       takesMany: true,
-      why: ({ ids }, context) => (ids.length === 1 ? whyGone({ ids }, context) : undefined),
+      disabledReason: ({ ids }, context) => (ids.length === 1 ? whyGone({ ids }, context) : undefined),
       start: ({ ids }) => dialogIntent(revokeDialog(ids)),
     },
     requestsOffer(callerFilter),

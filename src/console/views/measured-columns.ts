@@ -2,7 +2,7 @@
 
 import { untilText } from "../actions/suspension-text.ts";
 import { type ColumnPlace, textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, percent } from "../format/numbers.ts";
 import { humanDuration } from "../format/times.ts";
 import type { Column } from "../model/table.ts";
@@ -13,14 +13,14 @@ import { type MeasuredRow, STATES } from "./measured.ts";
 export const measuredColumn = <Row extends MeasuredRow>(
   place: ColumnPlace,
   of: (row: Row) => number | null,
-  words: (value: number) => string = (value) => count(value),
+  format: (value: number) => string = (value) => count(value),
 ): Column<Row> => ({
   id: place.head.toLowerCase(),
   align: "right",
   ...place,
   cell(row) {
     const value = of(row);
-    return value === null ? span("-", "dim") : span(words(value), value === 0 ? "dim" : "plain");
+    return value === null ? span("-", "dim") : span(format(value), value === 0 ? "dim" : "plain");
   },
   sortKey: of,
 });

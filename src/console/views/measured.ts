@@ -3,9 +3,9 @@
 import type { BackendRecord, RowOf, SuspensionRecord } from "../../admin-api/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
 import { suspensionText } from "../actions/suspension-text.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, percent } from "../format/numbers.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Data } from "../model/data.ts";
 import { mergedRows } from "../model/nodes.ts";
 import { type Line, span, type Tone } from "../model/text.ts";
@@ -13,15 +13,16 @@ import { type Line, span, type Tone } from "../model/text.ts";
 export type State = BackendRecord["state"];
 
 /** States, worst first. */
-export const STATES: Readonly<Record<State, { rank: number; mark: string; word: string; tone: Tone }>> = wordTable(
-  {
-    failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
-    suspended: { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" },
-    ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
-    idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
-  },
-  (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
-);
+export const STATES: Readonly<Record<State, { rank: number; mark: string; word: string; tone: Tone }>> =
+  withUnknownWords(
+    {
+      failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
+      suspended: { rank: 1, mark: "~", word: "SUSPENDED", tone: "off" },
+      ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
+      idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
+    },
+    (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
+  );
 
 /** Columns that providers, MCP servers and agents have. */
 export type Measured = Pick<
@@ -65,15 +66,15 @@ export function stateLines(
   const { word, tone } = STATES[state];
   const fails = record.error_ratio === null ? "" : `, ${percent(record.error_ratio)} % fail`;
   return [
-    labelled(
+    labeledLine(
       "state",
       span(word, tone),
       span(`  ${count(record.rate, 1)} ${what}/s${fails}; ${record.in_flight} in flight`),
     ),
-    ...(suspension === undefined ? [] : [labelled("suspended", span(suspensionText(suspension, now), "off"))]),
+    ...(suspension === undefined ? [] : [labeledLine("suspended", span(suspensionText(suspension, now), "off"))]),
     ...(parts.length < 2
       ? []
-      : [labelled("nodes", ...parts.slice(0, MAX_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),
+      : [labeledLine("nodes", ...parts.slice(0, MAX_NODES).flatMap(nodeSpans), ...moreNodes(parts))]),
   ];
 }
 

@@ -3,7 +3,7 @@
 import { escapeControls } from "../../base/index.ts";
 import { activeSuspensions } from "../actions/suspension-routes.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -120,25 +120,25 @@ function pane(id: string, { data }: Context): readonly Line[] {
   const { model, providers, first } = row;
   const { word, tone } = modelStateOf(row);
   return [
-    labelled(
+    labeledLine(
       "state",
       span(word, tone),
       shown(first === undefined ? "  no provider in its plan is available" : `  now uses ${first}`),
     ),
-    labelled(
+    labeledLine(
       "plan",
       ...joinSpans(
         providers.map((name) => providerSpan(data, name)),
         " > ",
       ),
     ),
-    labelled("sent as", shown(model.upstream_model ?? "the same name")),
-    labelled("dialects", shown(model.dialects.join(", "))),
+    labeledLine("sent as", shown(model.upstream_model ?? "the same name")),
+    labeledLine("dialects", shown(model.dialects.join(", "))),
   ];
 }
 
 /** Returns the reason why a pattern cannot be suspended: a suspension is for one name, so a pattern would match no request. */
-function whyPattern({ ids }: Selection, { data }: Context): string | undefined {
+function whyNotSuspendable({ ids }: Selection, { data }: Context): string | undefined {
   const pattern = rowsOf(data, "models").find(
     ({ model, kind }) => ids.includes(model) && (kind === "pattern" || kind === "default"),
   );
@@ -178,15 +178,18 @@ export const modelsView: View = {
     },
   },
   offers: [
-    ...suspensionOffers("model", whyPattern),
+    ...suspensionOffers("model", whyNotSuspendable),
     requestsOffer(modelFilter, (of, context) =>
-      whyPattern(of, context) === undefined ? undefined : "it is a pattern; / in :requests finds the requested names",
+      whyNotSuspendable(of, context) === undefined
+        ? undefined
+        : "it is a pattern; / in :requests finds the requested names",
     ),
     {
       verb: "follow",
       label: "provider",
       needsRow: true,
-      why: (chosen, { data }) => (providerOf(chosen, data) === undefined ? "the model no longer exists" : undefined),
+      disabledReason: (chosen, { data }) =>
+        providerOf(chosen, data) === undefined ? "the model no longer exists" : undefined,
       start: (chosen, { data }) => ({
         kind: "go",
         place: { view: "providers" },

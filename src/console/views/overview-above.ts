@@ -5,9 +5,9 @@
 
 import { cellsOf } from "../../base/index.ts";
 import { isReachable, quorumOf, quorumText } from "../actions/cluster-quorum.ts";
-import { cutMiddle, padTo } from "../format/cut.ts";
-import { fitLine } from "../format/fit.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
+import { fitLine } from "../format/fit-line.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";

@@ -3,8 +3,8 @@
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { columnsChart, narrowBands } from "../format/columns-chart.ts";
-import { padTo } from "../format/cut.ts";
-import { LABEL_CELLS, labelled, shown } from "../format/labelled-lines.ts";
+import { padTo } from "../format/cut-text.ts";
+import { LABEL_CELLS, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, percent, plural } from "../format/numbers.ts";
 import { sparkline } from "../format/sparkline.ts";
 import type { Context } from "../model/context.ts";
@@ -62,21 +62,21 @@ const TONES: Readonly<Record<keyof TrafficHistory, Tone>> = { attempts: "plain",
 function chartIn({ isAscii }: Context, cells: number, heights: ReturnType<typeof heightsIn>): Draw {
   const width = Math.max(0, cells - LABEL_CELLS - VALUE_CELLS - 2 - SCALE_CELLS);
   return (of, label, value, points, scale) => {
-    if (points === undefined || width === 0) return [labelled(label, span(value))];
+    if (points === undefined || width === 0) return [labeledLine(label, span(value))];
     // Shows the whole time span: if the chart is narrow, several points share a cell.
     const [{ values } = { values: [] }] = narrowBands(
       [{ tone: TONES[of], values: points }],
       Math.ceil(points.length / width),
     );
-    const most = values.reduce<number>((max, it) => Math.max(max, it ?? 0), 0);
+    const maxValue = values.reduce<number>((max, it) => Math.max(max, it ?? 0), 0);
     const rows = heights[of];
     const chart: readonly (readonly Span[])[] =
       rows === 1
         ? [[span(sparkline(values, isAscii))]]
-        : columnsChart([{ tone: TONES[of], values }], { rows, most, cursor: undefined });
-    const head = labelled(label, span(padTo(value, VALUE_CELLS)), span("  "));
+        : columnsChart([{ tone: TONES[of], values }], { rows, maxValue, cursor: undefined });
+    const head = labeledLine(label, span(padTo(value, VALUE_CELLS)), span("  "));
     const under = [span(" ".repeat(LABEL_CELLS + VALUE_CELLS + 2))];
-    const top = most > 0 ? [span(` ${scale(most)}`, "dim")] : [];
+    const top = maxValue > 0 ? [span(` ${scale(maxValue)}`, "dim")] : [];
     return chart.map((spans, at) => [...(at === 0 ? head : under), ...spans, ...(at === 0 ? top : [])]);
   };
 }
@@ -104,7 +104,7 @@ function metricLines({ requests, errors, inFlight, overhead }: Metrics, context:
     ...series("requests", requests, "attempts", "/s", 1),
     ...series("errors", errors, "failures", "/s", 1),
     ...series("in flight", inFlight, "inFlight", "", 0),
-    labelled("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
+    labeledLine("overhead", span(`p50 ${milliseconds(p50)}  p95 ${milliseconds(p95)}  p99 ${milliseconds(p99)}`)),
   ];
 }
 
@@ -147,6 +147,6 @@ function measuredLines(context: Context, draw: Draw): readonly Line[] {
       ofTenSeconds,
     ),
     ...draw("inFlight", "in flight", count(sum(({ in_flight: inFlight }) => inFlight)), history?.inFlight, count),
-    labelled("retried", span(`${retries}, ${failovers}`)),
+    labeledLine("retried", span(`${retries}, ${failovers}`)),
   ];
 }

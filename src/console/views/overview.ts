@@ -4,7 +4,7 @@
  * A forbidden list is left out; the sentence for "no alerts" names the lists that it covers.
  */
 
-import { type Acknowledgeable, acknowledgeDialog, whyNoName, whyUnread } from "../actions/acknowledgement-dialogs.ts";
+import { type Acknowledgeable, acknowledgeDialog, nameProblem, whyUnread } from "../actions/acknowledgement-dialogs.ts";
 import { isReachable } from "../actions/cluster-quorum.ts";
 import {
   extendDialog,
@@ -16,7 +16,7 @@ import {
   whyNotSuspended,
 } from "../actions/suspension-dialogs.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
@@ -27,7 +27,7 @@ import { type Line, line, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
-import { type AttentionItem, acknowledgeableOf, SEVERITIES, saying } from "./attention-item.ts";
+import { type AttentionItem, acknowledgeableOf, alertText, SEVERITIES } from "./attention-item.ts";
 import { recurrencesOf } from "./attention-recurrence.ts";
 import type { Measured, State } from "./measured.ts";
 import { overviewAbove, overviewRows } from "./overview-above.ts";
@@ -60,8 +60,8 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     align: "left",
     priority: 1,
     wanted: 72,
-    cell: (item, now) => shown(saying(item, now)),
-    sortKey: ({ says }) => says,
+    cell: (item, now) => shown(alertText(item, now)),
+    sortKey: ({ text: says }) => says,
   },
   {
     id: "acts",
@@ -75,11 +75,11 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
   },
 ];
 
-function actionHint({ id, suspends, lifts, goes }: AttentionItem, isReadOnly: boolean): string {
+function actionHint({ id, suspends, lifts, target }: AttentionItem, isReadOnly: boolean): string {
   if (id === UNREAD) return "[Enter] which";
   if (!isReadOnly && suspends !== undefined) return "[s] suspend";
   if (!isReadOnly && lifts !== undefined) return "[u] lift";
-  return `[Enter] ${goes.place.view}`;
+  return `[Enter] ${target.place.view}`;
 }
 
 /** Id of the row that represents all acknowledged alerts. */
@@ -110,8 +110,8 @@ const unreadItem = (lists: readonly string[]): AttentionItem => ({
   what: "UNREAD",
   kind: "policy",
   name: plural(lists.length, "list"),
-  says: `not permitted by your policy: ${lists.join(", ")}; their alerts are missing here`,
-  goes: { place: { view: "overview" } },
+  text: `not permitted by your policy: ${lists.join(", ")}; their alerts are missing here`,
+  target: { place: { view: "overview" } },
   json: lists,
 });
 
@@ -124,8 +124,8 @@ const foldedItem = (folded: readonly AttentionItem[]): AttentionItem => ({
   tone: "dim",
   kind: "",
   name: `${folded.length} acknowledged`,
-  says: namesText(folded.map(({ what, name }) => `${what} ${name}`)),
-  goes: { place: { view: "acknowledgements" } },
+  text: namesText(folded.map(({ what, name }) => `${what} ${name}`)),
+  target: { place: { view: "acknowledgements" } },
   json: folded.map(({ json }) => json),
 });
 
@@ -135,7 +135,7 @@ const table = (context: Context): Table =>
       columns: columnsOf(context.isReadOnly),
       idOf: ({ id }) => id,
       nameOf: ({ name }) => name,
-      haystack: (item) => [item.what, item.kind, item.name, item.says].join(" "),
+      haystack: (item) => [item.what, item.kind, item.name, item.text].join(" "),
       isBad: ({ severity }) => severity === "fail",
       jsonOf: ({ json }) => json,
     },
@@ -194,7 +194,7 @@ function whyNotLift(chosen: Selection, context: Context): string | undefined {
   return typeof subjects === "string" ? subjects : whyNotSuspended(context.data, subjects);
 }
 
-const warnFlash = (words: string): Intent => ({ kind: "flash", words, tone: "warn" });
+const warnFlash = (message: string): Intent => ({ kind: "flash", message, tone: "warn" });
 
 /** Needs of the panels above the alerts. */
 const PANEL_NEEDS: readonly Need[] = [
@@ -242,8 +242,8 @@ function unreadLists({ data }: Context): readonly string[] {
   return attentionNeeds().flatMap((need) => {
     const reading = data.get(need);
     if (reading?.value !== undefined) return [];
-    const why = reading?.failure === undefined ? "not yet" : reading.failure.code;
-    return [`${listName(need)} (${why})`];
+    const reason = reading?.failure === undefined ? "not yet" : reading.failure.code;
+    return [`${listName(need)} (${reason})`];
   });
 }
 
@@ -284,7 +284,7 @@ export const overviewView: View = {
       const item = selectedItems({ ids: [id] }, context)[0];
       if (id === UNREAD)
         return { kind: "page", title: "Lists that your policy does not permit", lines: forbiddenLines(context) };
-      return item === undefined ? warnFlash(CLEARED) : { kind: "go", ...item.goes };
+      return item === undefined ? warnFlash(CLEARED) : { kind: "go", ...item.target };
     },
     describe(id, context) {
       const item = selectedItems({ ids: [id] }, context)[0];
@@ -295,7 +295,7 @@ export const overviewView: View = {
           span(`${SEVERITIES[severity].mark} ${what}  `, tone ?? SEVERITIES[severity].tone),
           shown(`${kind} ${name}`, "strong"),
         ],
-        [shown(saying(item, context.now))],
+        [shown(alertText(item, context.now))],
         [],
         ...JSON.stringify(item.json, undefined, 2)
           .split("\n")
@@ -309,7 +309,7 @@ export const overviewView: View = {
       verb: "suspend",
       needsRow: true,
       takesMany: true,
-      why(chosen, context) {
+      disabledReason(chosen, context) {
         const subjects = subjectsToSuspend(chosen, context);
         return typeof subjects === "string" ? subjects : whyAllSuspended(context.data, subjects);
       },
@@ -323,10 +323,12 @@ export const overviewView: View = {
       verb: "acknowledge",
       needsRow: true,
       takesMany: true,
-      why(chosen, context) {
+      disabledReason(chosen, context) {
         const items = alertsToAcknowledge(chosen, context);
         if (typeof items === "string") return items;
-        return items.map(({ name }) => whyNoName(name)).find((why) => why !== undefined) ?? whyUnread(context.data);
+        return (
+          items.map(({ name }) => nameProblem(name)).find((reason) => reason !== undefined) ?? whyUnread(context.data)
+        );
       },
       start(chosen, context) {
         const items = alertsToAcknowledge(chosen, context);
@@ -339,7 +341,7 @@ export const overviewView: View = {
       verb: "lift",
       needsRow: true,
       takesMany: true,
-      why: whyNotLift,
+      disabledReason: whyNotLift,
       start(chosen, context) {
         const subjects = subjectsToLift(chosen, context);
         if (typeof subjects === "string") return warnFlash(subjects);
@@ -349,7 +351,7 @@ export const overviewView: View = {
     {
       verb: "extend",
       needsRow: true,
-      why: whyNotLift,
+      disabledReason: whyNotLift,
       start(chosen, context) {
         const subjects = subjectsToLift(chosen, context);
         const [first] = typeof subjects === "string" ? [] : subjects;

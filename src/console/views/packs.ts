@@ -4,11 +4,17 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { writeWhy } from "../actions/source-dialogs.ts";
-import { compilingLines, differenceOfTrial, locationText, trialDialog, trialWhy } from "../actions/trial-dialog.ts";
+import { whyNotWritable } from "../actions/source-dialogs.ts";
+import {
+  compilingLines,
+  differenceOfTrial,
+  locationText,
+  trialDialog,
+  whyTrialBlocks,
+} from "../actions/trial-dialog.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { quoted } from "../format/command-line.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import type { Context } from "../model/context.ts";
 import type { Need, Reading } from "../model/data.ts";
 import { namedOf, type PackFacts, type PackShelf, type PackTrial, packsNamed } from "../model/documents.ts";
@@ -88,7 +94,7 @@ function readingOf(context: Reads, name: string): Reading<PackTrial> | undefined
 const trialOf = (context: Reads, name: string): PackTrial | undefined => readingOf(context, name)?.value;
 
 /** Returns the reason why there is no trial; `undefined` if there is one, possibly of an earlier text. */
-function untriedWhy(context: Reads, name: string): string | undefined {
+function whyUntried(context: Reads, name: string): string | undefined {
   const pack = packOf(context, name);
   if (pack?.version === "") return escapeControls(pack.problem ?? "it cannot be read");
   const { value, progress, failure } = readingOf(context, name) ?? {};
@@ -111,18 +117,18 @@ const table = (context: Omit<Context, "now">): Table =>
   );
 
 const CHANGES = {
-  added: { sign: "+", tone: "strong", words: "would be added" },
-  present: { sign: "=", tone: "dim", words: "already present" },
-  controls: { sign: "~", tone: "changed", words: "there; gets controls" },
+  added: { sign: "+", tone: "strong", label: "would be added" },
+  present: { sign: "=", tone: "dim", label: "already present" },
+  controls: { sign: "~", tone: "changed", label: "there; gets controls" },
 } as const;
 
 const objectLines = ({ objects }: PackTrial): readonly Line[] =>
   objects.map(({ pack, list, name, change, controls }) => {
-    const { sign, tone, words } = CHANGES[change];
+    const { sign, tone, label } = CHANGES[change];
     return [
       span(`${sign} `, tone),
       shown(`${list} ${name}`, tone),
-      shown(`  ${words}${controls.length === 0 ? "" : `: ${controls.join(", ")}`}`),
+      shown(`  ${label}${controls.length === 0 ? "" : `: ${controls.join(", ")}`}`),
       shown(`  (${pack})`, "dim"),
     ];
   });
@@ -146,8 +152,8 @@ const shownLine = (text: string): Line => [shown(text)];
 /** Returns the results of the cases and the compiler, for pane and dialog. */
 function verdictLines(trial: PackTrial): readonly Line[] {
   return [
-    ...compilingLines(trial).map((it) => labelled("compiles", ...it)),
-    labelled("its cases", ...casesLine(trial)),
+    ...compilingLines(trial).map((it) => labeledLine("compiles", ...it)),
+    labeledLine("its cases", ...casesLine(trial)),
   ];
 }
 
@@ -156,23 +162,23 @@ function pane(name: string, context: Context): readonly Line[] {
   if (pack === undefined) return [];
   const { buildsOn, controls } = pack;
   if (pack.version === "") {
-    return (pack.problem ?? "").split("\n").map((it) => labelled("", shown(`! ${it}`, "fail")));
+    return (pack.problem ?? "").split("\n").map((it) => labeledLine("", shown(`! ${it}`, "fail")));
   }
   const reading = readingOf(context, name);
   const trial = reading?.value;
   const builds = buildsOn.length === 0 ? [] : [span(`  on ${escapeControls(buildsOn.join(", "))}`, "dim")];
   return [
-    labelled("covers", shown(pack.title), ...builds),
-    labelled("controls", shown(controls.map(({ id }) => id).join(", "))),
-    ...(reading?.failure === undefined ? [] : [labelled("add", shown(`! ${reading.failure.message}`, "fail"))]),
+    labeledLine("covers", shown(pack.title), ...builds),
+    labeledLine("controls", shown(controls.map(({ id }) => id).join(", "))),
+    ...(reading?.failure === undefined ? [] : [labeledLine("add", shown(`! ${reading.failure.message}`, "fail"))]),
     ...(reading?.progress === undefined
       ? []
-      : [labelled("trying", shown(reading.progress), span("  Esc stops it", "dim"))]),
+      : [labeledLine("trying", shown(reading.progress), span("  Esc stops it", "dim"))]),
     ...(trial === undefined
       ? reading?.progress === undefined && reading?.failure === undefined
-        ? [labelled("add", span("tested next: the document is compiled, and the test cases of the pack run", "dim"))]
+        ? [labeledLine("add", span("tested next: the document is compiled, and the test cases of the pack run", "dim"))]
         : []
-      : [labelled("add", ...tallyLine(trial)), ...verdictLines(trial), ...objectLines(trial)]),
+      : [labeledLine("add", ...tallyLine(trial)), ...verdictLines(trial), ...objectLines(trial)]),
   ];
 }
 
@@ -205,7 +211,7 @@ function previewLines(trial: PackTrial): readonly Line[] {
     ...objectLines(trial),
     BLANK,
     ...verdictLines(trial),
-    ...(trial.why === undefined ? [] : [labelled("writing", shown(trial.why, "warn"))]),
+    ...(trial.blockedReason === undefined ? [] : [labeledLine("writing", shown(trial.blockedReason, "warn"))]),
     BLANK,
     ...differenceOfTrial(trial),
     BLANK,
@@ -223,14 +229,14 @@ function commandNames(name: string, context: Reads): string {
 
 const one = ({ ids: [name = ""] }: Selection): string => name;
 
-function addWhy(name: string, context: Context): string | undefined {
+function whyNotAddable(name: string, context: Context): string | undefined {
   const trial = trialOf(context, name);
-  const api = shelfOf(context)?.file === undefined ? writeWhy(context) : undefined;
+  const api = shelfOf(context)?.file === undefined ? whyNotWritable(context) : undefined;
   if (api !== undefined) return api;
-  const untried = untriedWhy(context, name);
+  const untried = whyUntried(context, name);
   if (untried !== undefined) return untried;
   if (trial?.cases?.passes === false) return `the test cases of ${escapeControls(name)} fail; p shows them`;
-  return trialWhy(trial);
+  return whyTrialBlocks(trial);
 }
 
 export const packsView: View = {
@@ -247,7 +253,7 @@ export const packsView: View = {
     sort: { column: "pack", isDescending: false },
     above(context) {
       const shelf = shelfOf(context);
-      return shelf === undefined ? [] : [labelled("document", span(locationText(shelf)))];
+      return shelf === undefined ? [] : [labeledLine("document", span(locationText(shelf)))];
     },
     aboveRows: 2,
     pane,
@@ -264,11 +270,11 @@ export const packsView: View = {
       verb: "preview",
       label: "preview add",
       needsRow: true,
-      why: (of, context) => untriedWhy(context, one(of)),
+      disabledReason: (of, context) => whyUntried(context, one(of)),
       start(of, context) {
         const trial = trialOf(context, one(of));
         return trial === undefined
-          ? { kind: "flash", words: untriedWhy(context, one(of)) ?? "" }
+          ? { kind: "flash", message: whyUntried(context, one(of)) ?? "" }
           : {
               kind: "page",
               title: `${escapeControls(one(of))}, what adding it would change`,
@@ -279,7 +285,7 @@ export const packsView: View = {
     {
       verb: "difference",
       needsRow: true,
-      why: (of, context) => untriedWhy(context, one(of)) ?? trialWhy(trialOf(context, one(of))),
+      disabledReason: (of, context) => whyUntried(context, one(of)) ?? whyTrialBlocks(trialOf(context, one(of))),
       start(of, context) {
         const trial = trialOf(context, one(of));
         const lines = trial === undefined ? [] : differenceOfTrial(trial);
@@ -290,7 +296,7 @@ export const packsView: View = {
       verb: "create",
       label: "add",
       needsRow: true,
-      why: (of, context) => addWhy(one(of), context),
+      disabledReason: (of, context) => whyNotAddable(one(of), context),
       start(of, opened) {
         const name = one(of);
         const id = packOf(opened, name)?.id ?? name;
@@ -301,7 +307,7 @@ export const packsView: View = {
             typed: id,
             label: "type the name of the pack",
             trial: (context) => trialOf({ ...context, subject: opened.subject }, name),
-            why: (context) => addWhy(name, context),
+            blockedReason: (context) => whyNotAddable(name, context),
             lines(context) {
               const trial = trialOf(context, name);
               return trial === undefined

@@ -4,7 +4,7 @@ import type { BackendMember } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
 import { clock } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -16,15 +16,16 @@ import { requestsOffer } from "./requests.ts";
 type MemberState = BackendMember["state"];
 
 /** States, worst first. */
-const STATES: Readonly<Record<MemberState, { rank: number; mark: string; word: string; tone: Tone }>> = wordTable(
-  {
-    failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
-    draining: { rank: 1, mark: "~", word: "DRAINING", tone: "off" },
-    ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
-    idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
-  },
-  (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
-);
+const STATES: Readonly<Record<MemberState, { rank: number; mark: string; word: string; tone: Tone }>> =
+  withUnknownWords(
+    {
+      failing: { rank: 0, mark: "!", word: "FAILING", tone: "fail" },
+      draining: { rank: 1, mark: "~", word: "DRAINING", tone: "off" },
+      ok: { rank: 2, mark: " ", word: "ok", tone: "plain" },
+      idle: { rank: 3, mark: " ", word: "idle", tone: "dim" },
+    },
+    (word) => ({ rank: 1, mark: "~", word, tone: "off" }),
+  );
 
 interface Row {
   readonly id: string;
@@ -141,7 +142,7 @@ export const poolView: View = {
     {
       verb: "errors",
       needsRow: false,
-      why: (_, { subject }) => (subject === undefined ? "name a provider: `:pool NAME`" : undefined),
+      disabledReason: (_, { subject }) => (subject === undefined ? "name a provider: `:pool NAME`" : undefined),
       start: (_, { subject = "" }) => ({ kind: "go", place: { view: "errors", subject } }),
     },
     requestsOffer((_, { subject }) => (subject === undefined ? undefined : providerFilter(subject))),

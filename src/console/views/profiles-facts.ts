@@ -1,7 +1,7 @@
 /** Texts about a profile, for its own view and for that of the keys. */
 
 import type { ProfileRecord } from "../../admin-api/index.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import { type Line, span } from "../model/text.ts";
@@ -24,7 +24,7 @@ export function detectorsOf({ detectors }: ProfileRecord): string {
 export function profileLines(profile: ProfileRecord): readonly Line[] {
   const { name, budget, allowed_models: models, access_rules: rules } = profile;
   return [
-    labelled(
+    labeledLine(
       "profile",
       shown(name, "strong"),
       span("  models ", "dim"),
@@ -32,7 +32,7 @@ export function profileLines(profile: ProfileRecord): readonly Line[] {
       span("  require_caps ", "dim"),
       shown(capsOf(profile)),
     ),
-    labelled(
+    labeledLine(
       "",
       span("budget ", "dim"),
       shown(budget ?? "none"),

@@ -5,7 +5,7 @@ import { escapeControls } from "../../base/index.ts";
 import { profileNamed } from "../actions/keys-by-name.ts";
 import { suspensionOf, suspensionText } from "../actions/suspension-dialogs.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -107,10 +107,10 @@ function pane(name: string, { data, now, isAscii }: Context): readonly Line[] {
   const listed = [...shared, ...bad].slice(0, MAX_BUCKETS);
   return [
     ...profileLines(profile),
-    ...(suspension === undefined ? [] : [labelled("", span(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
-    ...listed.map((bucket) => labelled("budget", ...bucketLine(bucket, now, isAscii))),
+    ...(suspension === undefined ? [] : [labeledLine("", span(`SUSPENDED ${suspensionText(suspension, now)}`, "off"))]),
+    ...listed.map((bucket) => labeledLine("budget", ...bucketLine(bucket, now, isAscii))),
     ...(buckets.length > listed.length
-      ? [labelled("", span(`${count(buckets.length - listed.length)} more buckets; f shows them`, "dim"))]
+      ? [labeledLine("", span(`${count(buckets.length - listed.length)} more buckets; f shows them`, "dim"))]
       : []),
   ];
 }
@@ -119,7 +119,7 @@ const followToBudget: Offer = {
   verb: "follow",
   label: "budget",
   needsRow: true,
-  why({ ids: [name = ""] }, { data }) {
+  disabledReason({ ids: [name = ""] }, { data }) {
     const profile = profileNamed(data, name);
     const named = escapeControls(name);
     if (profile === undefined) return `${named} no longer exists`;

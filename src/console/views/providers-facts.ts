@@ -2,7 +2,7 @@
 
 import type { BackendRecord, ModelRecord } from "../../admin-api/index.ts";
 import { servingNow } from "../actions/suspension-routes.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Span } from "../model/text.ts";
 import { type MeasuredRow, measuredRows, STATES } from "./measured.ts";

@@ -1,8 +1,8 @@
 /** Detail of one provider: its state, its traffic and failover, and recent failures. */
 
 import type { BackendFailure } from "../../admin-api/index.ts";
-import { padTo } from "../format/cut.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { padTo } from "../format/cut-text.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { gapText } from "../format/missing-nodes.ts";
 import { milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
@@ -49,7 +49,7 @@ function providerLines(row: ProviderRow, { data, now }: Context): readonly Line[
   const { name, ttfb_p50_ms: p50, ttfb_p95_ms: p95, retries, failovers_in: came, failovers_out: left } = row.record;
   return [
     ...stateLines(row, "attempts", now),
-    labelled(
+    labeledLine(
       "measured",
       span(
         `first byte p50 ${milliseconds(p50)} p95 ${milliseconds(p95)}; ${plural(retries, "retry", "retries")}; failover ${failoverText(came, left)}`,
@@ -64,7 +64,7 @@ function providerLines(row: ProviderRow, { data, now }: Context): readonly Line[
 function poolLines({ record: { members, subsets } }: ProviderRow): readonly Line[] {
   if (members === 0 && subsets.length === 0) return [];
   return [
-    labelled(
+    labeledLine(
       "pool",
       span(plural(members, "server", "servers"), members === 0 ? "fail" : "plain"),
       ...(subsets.length === 0 ? [] : [shown(`; subsets ${subsets.join(", ")}`)]),
@@ -82,7 +82,7 @@ export function whyNoMembers(data: Data, name: string): string | undefined {
 }
 
 function routes(name: string, data: Data): readonly Line[] {
-  if (data.get({ id: "list_models" })?.value === undefined) return [labelled("serves", span("not known", "dim"))];
+  if (data.get({ id: "list_models" })?.value === undefined) return [labeledLine("serves", span("not known", "dim"))];
   const all = modelRoutes(data);
   const own = all.filter(({ model }) => model.provider === name);
   const targets = [...new Set(own.flatMap(({ model }) => model.failover))];
@@ -90,14 +90,14 @@ function routes(name: string, data: Data): readonly Line[] {
     all.filter(({ model }) => model.failover.includes(name)).map(({ model }) => model.provider),
   );
   return [
-    labelled("serves", ...namesOf(own.map(modelText))),
-    labelled(
+    labeledLine("serves", ...namesOf(own.map(modelText))),
+    labeledLine(
       "failover",
       ...(targets.length === 0 ? [span("none")] : joinSpans(targets.map((it) => providerSpan(data, it)))),
     ),
     ...(failoverFor.size === 0
       ? []
-      : [labelled("after", ...joinSpans([...failoverFor].map((it) => providerSpan(data, it))))]),
+      : [labeledLine("after", ...joinSpans([...failoverFor].map((it) => providerSpan(data, it))))]),
   ];
 }
 
@@ -118,17 +118,17 @@ function namesOf(names: readonly string[]): readonly Span[] {
 function failureLines(name: string, { data, now }: Context, most: number): readonly Line[] {
   const reading = data.get({ id: "list_backend_errors", name });
   if (reading?.value === undefined) {
-    return reading?.failure === undefined ? [] : [labelled("failures", shown(reading.failure.message, "dim"))];
+    return reading?.failure === undefined ? [] : [labeledLine("failures", shown(reading.failure.message, "dim"))];
   }
   const { value, gaps } = reading;
-  const missing = gaps === undefined ? [] : [labelled("", span(gapText(gaps), "warn"))];
+  const missing = gaps === undefined ? [] : [labeledLine("", span(gapText(gaps), "warn"))];
   const [first, ...others] = value.slice(0, Math.max(1, most - missing.length));
   if (first === undefined) {
-    return [labelled("failures", span("none on any node that answers, since its start", "dim")), ...missing];
+    return [labeledLine("failures", span("none on any node that answers, since its start", "dim")), ...missing];
   }
   return [
-    labelled("failures", ...failureSpans(first, name, now)),
-    ...others.map((failure) => labelled("", ...failureSpans(failure, name, now))),
+    labeledLine("failures", ...failureSpans(first, name, now)),
+    ...others.map((failure) => labeledLine("", ...failureSpans(failure, name, now))),
     ...missing,
   ];
 }

@@ -3,7 +3,7 @@
 import type { BackendRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { count } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -41,8 +41,8 @@ const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
     align: "left",
     priority: 3,
     cell: ({ record }) => {
-      const words = failoverText(record.failovers_in, record.failovers_out);
-      return span(words, words === "0" ? "dim" : "plain");
+      const text = failoverText(record.failovers_in, record.failovers_out);
+      return span(text, text === "0" ? "dim" : "plain");
     },
     sortKey: ({ record }) => record.failovers_in + record.failovers_out,
   },

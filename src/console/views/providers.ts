@@ -65,14 +65,14 @@ export const providersView: View = {
     {
       verb: "members",
       needsRow: true,
-      why: (chosen, { data }) => whyNoMembers(data, one(chosen)),
+      disabledReason: (chosen, { data }) => whyNoMembers(data, one(chosen)),
       start: (chosen) => ({ kind: "go", place: { view: "pool", subject: one(chosen) } }),
     },
     {
       verb: "follow",
       label: "failover",
       needsRow: true,
-      why: (_, { data }) =>
+      disabledReason: (_, { data }) =>
         data.get({ id: "list_models" })?.value === undefined ? "the routes of its models could not be read" : undefined,
       start: (chosen, context) => ({
         kind: "page",

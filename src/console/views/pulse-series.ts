@@ -40,7 +40,7 @@ export interface Panel {
   /** Stacked bands, the worst at the bottom. */
   readonly bands: readonly { readonly tone: Tone; readonly values: Values }[];
   /** Reason why there are no values. */
-  readonly why: string | undefined;
+  readonly missingReason: string | undefined;
   /** Formats a value: `12.4/s`. */
   amount(value: number): string;
   /** Returns the sum over the bands of a bucket in words; `parts` returns its components. */
@@ -92,7 +92,7 @@ function newestCompleteBucket(rows: readonly HistoryRecord[], { bucketMs }: Scal
 }
 
 interface Series {
-  readonly why: string | undefined;
+  readonly missingReason: string | undefined;
   /** Sums all rows that `accepts` accepts, by bucket; null if no node has the bucket. */
   sum(measure: Measure, accepts?: (row: HistoryRecord) => boolean): Values;
   max(measure: Measure): Values;
@@ -125,10 +125,10 @@ function seriesOf(
   isKnown: readonly boolean[],
 ): Series {
   const buckets = bucketsOf(reading?.value ?? [], scale, newest);
-  const why = reading?.value === undefined ? (reading?.failure?.code ?? "not read yet") : undefined;
+  const missingReason = reading?.value === undefined ? (reading?.failure?.code ?? "not read yet") : undefined;
   const all = (): boolean => true;
   return {
-    why,
+    missingReason,
     sum: (measure, accepts = all) =>
       buckets.map((rows, at) =>
         isKnown[at] === true ? rows.reduce((sum, row) => sum + (accepts(row) ? (row[measure] ?? 0) : 0), 0) : null,
@@ -168,7 +168,7 @@ function panelOf(
   return {
     title,
     bands,
-    why: of.why,
+    missingReason: of.missingReason,
     amount,
     parts,
     value(at) {
@@ -234,8 +234,8 @@ function panelsOf(
           toMinute,
           short,
         ),
-        ...namedAmounts(budgets.top("refused", at), toMinute, short).map((words) => `budget ${words}`),
-        ...namedAmounts(guardrails.top("decisions", at), toMinute, short).map((words) => `rule ${words}`),
+        ...namedAmounts(budgets.top("refused", at), toMinute, short).map((text) => `budget ${text}`),
+        ...namedAmounts(guardrails.top("decisions", at), toMinute, short).map((text) => `rule ${text}`),
       ],
     }),
     panelOf("FINDINGS", guardrails, {

@@ -5,9 +5,9 @@
  */
 
 import { columnsChart, narrowBands } from "../format/columns-chart.ts";
-import { padTo } from "../format/cut.ts";
-import { cellsOfLine, fitLine } from "../format/fit.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { padTo } from "../format/cut-text.ts";
+import { cellsOfLine, fitLine } from "../format/fit-line.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { plural } from "../format/numbers.ts";
 import { humanDuration, timeOfDay } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -81,7 +81,7 @@ function timeLine(pulse: Pulse, bucket: number, at: number | undefined, context:
   return [
     { text: when, tone: "strong", ...(at !== undefined && { isInverse: true }) },
     { text: "   " },
-    shown([of, `charts of ${pulse.scale.words}`].filter((words) => words !== "").join("   "), "dim"),
+    shown([of, `charts of ${pulse.scale.label}`].filter((text) => text !== "").join("   "), "dim"),
   ];
 }
 
@@ -93,13 +93,13 @@ function panelLines(
 ): readonly Line[] {
   const head: Line = [
     span(padTo(panel.title, TITLE_CELLS), "strong"),
-    span(padTo(panel.why === undefined ? panel.value(bucket) : "-", VALUE_CELLS, "right")),
+    span(padTo(panel.missingReason === undefined ? panel.value(bucket) : "-", VALUE_CELLS, "right")),
     { text: "  " },
   ];
   const parts: Line =
-    panel.why === undefined
+    panel.missingReason === undefined
       ? [shown(panel.parts(bucket).join("  "), "dim")]
-      : [span(`not known: ${panel.why}`, "warn")];
+      : [span(`not known: ${panel.missingReason}`, "warn")];
   if (rows === 1) {
     const [chart = BLANK] = chartLines(panel, columns - cellsOfLine(head), 1, cursor, false);
     return [[...head, ...chart]];
@@ -125,29 +125,29 @@ const cellOf = (bucket: number, { buckets, factor, cells }: ChartCells): number 
   cells - 1 - Math.floor((buckets - 1 - bucket) / factor);
 
 function chartLines(
-  { bands, amount, why }: Panel,
+  { bands, amount, missingReason }: Panel,
   columns: number,
   rows: number,
   cursor: number | undefined,
   hasScale: boolean,
 ): readonly Line[] {
-  if (why !== undefined) return [];
+  if (missingReason !== undefined) return [];
   const buckets = Math.max(0, ...bands.map(({ values }) => values.length));
   const fit = cellsOfChart(columns - (hasScale ? SCALE_CELLS : 0), buckets);
   const drawn = narrowBands(bands, fit.factor);
   const sums = Array.from({ length: fit.cells }, (_, at) =>
     drawn.reduce((sum, { values }) => sum + (values[at] ?? 0), 0),
   );
-  const most = Math.max(0, ...sums);
+  const maxValue = Math.max(0, ...sums);
   const chart = columnsChart(drawn, {
     rows,
-    most,
+    maxValue,
     cursor: cursor === undefined ? undefined : cellOf(cursor, fit),
   });
-  if (!hasScale || most <= 0) return chart;
+  if (!hasScale || maxValue <= 0) return chart;
   // The unit is in the line above.
-  const [words] = amount(most).split("/");
-  return chart.map((line, at) => (at === 0 ? [...line, span(` ${words}`, "dim")] : line));
+  const [text] = amount(maxValue).split("/");
+  return chart.map((line, at) => (at === 0 ? [...line, span(` ${text}`, "dim")] : line));
 }
 
 /** Returns the axis below the charts: their start, span and end, and the position of the cursor. */
@@ -156,9 +156,9 @@ function axisLine({ moments, scale }: Pulse, columns: number, cursor: number | u
   const [first, last] = [timeOfDay(moments[0] ?? 0), timeOfDay((moments.at(-1) ?? 0) + scale.bucketMs)];
   const between = fit.cells - first.length - last.length;
   if (between < 2) return BLANK;
-  const words = ` ${scale.words} `;
-  const left = Math.max(0, Math.floor((between - words.length) / 2));
-  const middle = words.length + 2 > between ? "─".repeat(between) : `${"─".repeat(left)}${words}`.padEnd(between, "─");
+  const text = ` ${scale.label} `;
+  const left = Math.max(0, Math.floor((between - text.length) / 2));
+  const middle = text.length + 2 > between ? "─".repeat(between) : `${"─".repeat(left)}${text}`.padEnd(between, "─");
   const rule = `${first}${middle}${last}`;
   if (cursor === undefined) return [span(rule, "dim")];
   const at = cellOf(cursor, fit);
@@ -175,17 +175,17 @@ export const pulseView: View = {
     kind: "charts",
     moments: (context) => pulseOf(context).moments,
     lines,
-    words(context, at) {
+    texts(context, at) {
       const pulse = pulseOf(context);
       const bucket = bucketAt(pulse, at);
       const { moments, scale } = pulse;
       const from = moments[bucket] ?? context.now;
       return [
         `${at === undefined ? "now, " : ""}${scale.bucketText} from ${timeOfDay(from)}`,
-        ...pulse.panels.map(({ title, why, value, parts }) =>
+        ...pulse.panels.map(({ title, missingReason, value, parts }) =>
           [
             title.toLowerCase(),
-            ...(why === undefined ? [value(bucket), ...parts(bucket)] : [`not known: ${why}`]),
+            ...(missingReason === undefined ? [value(bucket), ...parts(bucket)] : [`not known: ${missingReason}`]),
           ].join(", "),
         ),
       ];

@@ -4,8 +4,8 @@
  */
 
 import type { ReconcileVerdictRecord } from "../../admin-api/index.ts";
-import { cutMiddle, padTo } from "../format/cut.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { BLANK, type Line, line, type Span, span } from "../model/text.ts";
 import { earlyDays, type IsEarly } from "./days-before-metering.ts";
 

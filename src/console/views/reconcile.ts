@@ -5,10 +5,10 @@
 
 import type { ReconcileRecord, ReconcileVerdictRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { describedAs, labelled, shown } from "../format/labelled-lines.ts";
+import { describedAs, labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, percent, plural } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
-import { wordTable } from "../format/word-table.ts";
+import { withUnknownWords } from "../format/word-table.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
@@ -87,14 +87,14 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const reconciled = rowsOf(data, "reconcile").find(({ provider }) => provider === row.provider);
   const isBefore = earlyDays(rowsOf(data, "reconcile_verdicts"))(row);
   return [
-    labelled(
+    labeledLine(
       "verdict",
       shown(`${row.provider} ${row.class}`, "strong"),
       span(`  metered ${count(row.metered)}, reported ${count(row.reported)}, ${percent(row.ratio, 2)} % apart; `),
       span(row.breach === 1 ? "over the bounds" : "within the bounds", row.breach === 0 ? "plain" : "fail"),
       span(`  compared ${ago(row.judged_at, now)}`, "dim"),
     ),
-    labelled(
+    labeledLine(
       "behind it",
       span(`delta ${count(row.delta)}: ${DIRECTIONS[row.direction]}`),
       span(
@@ -116,7 +116,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   ];
 }
 
-const DIRECTIONS = wordTable(
+const DIRECTIONS = withUnknownWords(
   {
     over: "the gateway metered more than the provider billed",
     under: "the provider billed more than the gateway metered",
@@ -138,7 +138,7 @@ function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
   const over = all.filter((it) => it.breach === 1 && !isEarly(it)).length;
   const { worst } = series;
   return [
-    labelled(
+    labeledLine(
       "days",
       span(`${over} of ${plural(all.length, "day")} over the bounds`, over === 0 ? "plain" : "warn"),
       span(`; the worst ${worst.day}, ${percent(worst.ratio, 2)} % apart`),
@@ -157,7 +157,7 @@ function meaning({ direction, hard }: ReconcileVerdictRecord, reconciled: Reconc
 }
 
 const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: ReconcileRecord, now: number): Line =>
-  labelled(
+  labeledLine(
     "report",
     span(`${scope === "keys" ? "of some keys" : "of the organisation"}, `),
     span(fetched === null ? "never read" : `read ${ago(fetched, now)}`),

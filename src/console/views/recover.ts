@@ -120,6 +120,6 @@ function steps(members: readonly ClusterMemberRecord[]): readonly Line[] {
 }
 
 /** Returns a step: the instruction, then the commands. */
-function step(number: string, words: string, ...typed: readonly string[]): readonly Line[] {
-  return [line(`${number}  ${words}`), ...typed.map((command): Line => [span("     "), span(command, "strong")])];
+function step(number: string, text: string, ...typed: readonly string[]): readonly Line[] {
+  return [line(`${number}  ${text}`), ...typed.map((command): Line => [span("     "), span(command, "strong")])];
 }

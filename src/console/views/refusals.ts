@@ -5,7 +5,7 @@
 
 import type { RefusalRecord } from "../../admin-api/index.ts";
 import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -13,7 +13,7 @@ import { type Data, rowsOf } from "../model/data.ts";
 import { type Column, type Table, tableOf } from "../model/table.ts";
 import { type Line, span } from "../model/text.ts";
 import type { Selection, View } from "../model/view.ts";
-import { whyRefusing } from "./budgets-bucket.ts";
+import { refusalCause } from "./budgets-bucket.ts";
 import { guardrailIdOf } from "./guardrails-row.ts";
 import { budgetFilter, callerFilter, guardrailFilter } from "./keys-filters.ts";
 import { requestsOffer } from "./requests.ts";
@@ -89,7 +89,7 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const { last_minute: minute, last_hour: hour, node, last_request: request } = row;
   const by = causeText(row);
   return [
-    labelled(
+    labeledLine(
       "refused",
       shown(callerCondition(row)),
       span("  with "),
@@ -97,16 +97,16 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
       shown(by === "" ? "" : ` by ${by}`),
     ),
     ...budgetLines(row, data),
-    labelled(
+    labeledLine(
       "counted",
       span(`${count(minute)} in the last minute, ${plural(hour, "request")} in the hour, on `),
       shown(node),
     ),
-    labelled(
+    labeledLine(
       "times",
       span(`first ${clock(Date.parse(row.first_at), now)}, last ${clock(Date.parse(row.last_at), now)}`),
     ),
-    labelled("request", shown(request), span("  the last request; its answer has this id", "dim")),
+    labeledLine("request", shown(request), span("  the last request; its answer has this id", "dim")),
   ];
 }
 
@@ -114,8 +114,9 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
 function budgetLines(row: RefusalRecord, data: Data): readonly Line[] {
   const { cause, cause_name: name } = row;
   const refusing = rowsOf(data, "budgets").find(({ budget, status }) => budget === name && status === "refusing");
-  const why = cause !== "budget" || refusing === undefined ? "" : whyRefusing(refusing, [{ ...row, last_minute: 1 }]);
-  return why === "" ? [] : [labelled("why", span(why))];
+  const reason =
+    cause !== "budget" || refusing === undefined ? "" : refusalCause(refusing, [{ ...row, last_minute: 1 }]);
+  return reason === "" ? [] : [labeledLine("why", span(reason))];
 }
 
 /** View that shows each cause. */
@@ -177,7 +178,7 @@ export const refusalsView: View = {
       verb: "follow",
       label: "what refused",
       needsRow: true,
-      why(of, context) {
+      disabledReason(of, context) {
         const row = selectedRow(of, context);
         if (row === undefined) return "the refusal is no longer kept";
         return row.cause === null || PLACES[row.cause] === undefined ? "the code says what refused it" : undefined;

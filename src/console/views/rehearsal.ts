@@ -6,7 +6,7 @@
 import type { RehearsalResult } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -18,7 +18,7 @@ type Example = NonNullable<RehearsalResult["examples"]>[number];
 type Outcome = Example["outcome"];
 type Reads = Pick<Context, "rehearsed">;
 
-const WORDS: Readonly<Record<Outcome, { readonly word: string; readonly tone: Tone }>> = {
+const OUTCOMES: Readonly<Record<Outcome, { readonly word: string; readonly tone: Tone }>> = {
   refused: { word: "!REFUSED", tone: "fail" },
   served: { word: "served", tone: "plain" },
   other_provider: { word: "provider", tone: "warn" },
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Example>[] = [
   ),
   {
     ...textColumn<Example>({ head: "OUTCOME", letter: "o", width: 10, priority: 1 }, ({ outcome }) => outcome),
-    cell: ({ outcome }) => span(WORDS[outcome].word, WORDS[outcome].tone),
+    cell: ({ outcome }) => span(OUTCOMES[outcome].word, OUTCOMES[outcome].tone),
   },
   textColumn({ head: "CAUSE", letter: "a", width: { least: 16, flex: 3 }, priority: 1 }, ({ cause }) => cause),
   textColumn({ head: "NODE", letter: "n", width: 8, priority: 3, cut: "middle" }, ({ node }) => node),
@@ -75,14 +75,14 @@ const MAX_CALLERS = 4;
 function causeLines({ changes, reasons }: RehearsalResult): readonly Line[] {
   return [
     ...changes.map(({ outcome, cause, requests, callers }) =>
-      labelled(
+      labeledLine(
         count(requests),
         span(SENTENCES[outcome], outcome === "refused" ? "warn" : "plain"),
         shown(` ${cause}`),
         shown(`  ${callersText(callers)}`, "dim"),
       ),
     ),
-    ...reasons.map(({ reason, requests }) => labelled(count(requests), span("not known: "), shown(reason))),
+    ...reasons.map(({ reason, requests }) => labeledLine(count(requests), span("not known: "), shown(reason))),
   ];
 }
 
@@ -102,9 +102,9 @@ function above({ rehearsed }: Reads, rows: number): readonly Line[] {
   const room = Math.max(1, Math.min(MAX_ABOVE, rows) - 3);
   const kept = lines.length > room ? lines.slice(0, room - 1) : lines;
   return [
-    labelled("rehearsed", shown(title), span(`  ${plural(result.requests, "request")} of the last hour`, "dim")),
+    labeledLine("rehearsed", shown(title), span(`  ${plural(result.requests, "request")} of the last hour`, "dim")),
     ...kept,
-    ...(lines.length > kept.length ? [labelled("", span(`and ${lines.length - kept.length} more`, "dim"))] : []),
+    ...(lines.length > kept.length ? [labeledLine("", span(`and ${lines.length - kept.length} more`, "dim"))] : []),
     BLANK,
   ];
 }
@@ -114,9 +114,13 @@ function pane(id: string, context: Context): readonly Line[] {
   if (row === undefined) return [];
   const { outcome, cause, caller, time, node } = row;
   return [
-    labelled("would", span(WORDS[outcome].word, WORDS[outcome].tone), shown(`  ${SENTENCES[outcome]} ${cause}`)),
-    labelled("caller", shown(caller)),
-    labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(time), context.now)} on ${node}`, "dim")),
+    labeledLine(
+      "would",
+      span(OUTCOMES[outcome].word, OUTCOMES[outcome].tone),
+      shown(`  ${SENTENCES[outcome]} ${cause}`),
+    ),
+    labeledLine("caller", shown(caller)),
+    labeledLine("request", shown(row.id), shown(`  at ${clock(Date.parse(time), context.now)} on ${node}`, "dim")),
   ];
 }
 

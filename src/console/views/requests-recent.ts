@@ -4,7 +4,7 @@
  */
 
 import type { RequestRecord } from "../../admin-api/index.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -73,8 +73,8 @@ export function bucketLines(buckets: Buckets, size: BandSize): readonly Line[] {
 /** Describes the bands in words, for a pane and for a screen reader. */
 export function bucketLine({ succeeded, refused, failed, coveredMs }: Buckets, what: string): Line {
   const [fine, denied, broken] = [total(succeeded), total(refused), total(failed)];
-  if (coveredMs === 0) return labelled("last 15m", span(`no ${what} is kept`, "dim"));
-  return labelled(
+  if (coveredMs === 0) return labeledLine("last 15m", span(`no ${what} is kept`, "dim"));
+  return labeledLine(
     "last 15m",
     span(`${plural(fine + denied + broken, what)}: ${count(fine)} succeeded, `),
     span(`${count(denied)} refused`, denied === 0 ? "plain" : "warn"),
@@ -95,7 +95,7 @@ export function lastBadLines(
     .sort((a, b) => Date.parse(b.time) - Date.parse(a.time))
     .slice(0, most)
     .map((row) =>
-      labelled(
+      labeledLine(
         "bad",
         shown(`${clock(Date.parse(row.time), now)}  `),
         span(`${row.status} `, hasFailed(row) ? "fail" : "warn"),

@@ -5,7 +5,7 @@
 
 import type { RequestRecord } from "../../admin-api/index.ts";
 import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { clock } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
@@ -116,25 +116,29 @@ function pane(id: string, { data, now }: Context): readonly Line[] {
   const all = requestBuckets(rowsOf(data, "requests"), now, "all", everyRow);
   const { ttfb_ms: firstByte, input_tokens: input, output_tokens: output } = row;
   return [
-    labelled(
+    labeledLine(
       "answer",
       span(String(row.status), toneOf(row)),
       shown(row.code === null ? "" : `  ${row.code}`),
       shown(row.decided_by === null ? "" : `  by ${row.decided_by}`, "dim"),
     ),
-    labelled(
+    labeledLine(
       "asked",
       shown([row.hop, row.route, row.model, row.provider].filter((it) => it !== null).join("  ")),
       span(`  ${plural(row.attempts, "attempt")}`, "dim"),
     ),
-    labelled("caller", shown(row.caller ?? "not known"), shown(row.profile === null ? "" : `  profile ${row.profile}`)),
-    labelled(
+    labeledLine(
+      "caller",
+      shown(row.caller ?? "not known"),
+      shown(row.profile === null ? "" : `  profile ${row.profile}`),
+    ),
+    labeledLine(
       "took",
       span(`first byte ${firstByte === null ? "-" : milliseconds(firstByte)}, ${milliseconds(row.total_ms)} in all`),
       span(input === null ? "  tokens not counted" : `  ${count(input)} tokens in, ${count(output ?? 0)} out`, "dim"),
     ),
     bucketLine(all, "request"),
-    labelled("request", shown(row.id), shown(`  at ${clock(Date.parse(row.time), now)} on ${row.node}`, "dim")),
+    labeledLine("request", shown(row.id), shown(`  at ${clock(Date.parse(row.time), now)} on ${row.node}`, "dim")),
   ];
 }
 
@@ -205,21 +209,21 @@ export const requestsView: View = {
       verb: "errors",
       label: "why",
       needsRow: true,
-      why(of, context) {
+      disabledReason(of, context) {
         const row = selectedRow(of, context);
         if (row === undefined) return "the request is no longer kept";
         return evidenceOf(row) === undefined ? "it succeeded" : undefined;
       },
       start(of, context) {
         const row = selectedRow(of, context);
-        return (row && evidenceOf(row)) ?? { kind: "flash", words: "the request is no longer kept", tone: "warn" };
+        return (row && evidenceOf(row)) ?? { kind: "flash", message: "the request is no longer kept", tone: "warn" };
       },
     },
     {
       verb: "follow",
       label: "provider",
       needsRow: true,
-      why(of, context) {
+      disabledReason(of, context) {
         const row = selectedRow(of, context);
         if (row === undefined) return "the request is no longer kept";
         return viewOf(row) === undefined ? "it reached no provider" : undefined;
@@ -228,7 +232,7 @@ export const requestsView: View = {
         const row = selectedRow(of, context);
         const view = row && viewOf(row);
         return row === undefined || view === undefined
-          ? { kind: "flash", words: "the request is no longer kept", tone: "warn" }
+          ? { kind: "flash", message: "the request is no longer kept", tone: "warn" }
           : { kind: "go", place: { view }, row: row.provider ?? "" };
       },
     },
@@ -238,12 +242,12 @@ export const requestsView: View = {
 /** Returns a filter for the requests of a row; `undefined` if requests do not name it. */
 type RequestsFilter = (id: string, context: Context) => string | undefined;
 
-/** Builds the offer that goes from a row of another view to its requests; `why` is the reason if a row has none. */
-export const requestsOffer = (filterOf: RequestsFilter, why?: Offer["why"]): Offer => ({
+/** Builds the offer that goes from a row of another view to its requests; `reason` returns why a row has none. */
+export const requestsOffer = (filterOf: RequestsFilter, reason?: Offer["disabledReason"]): Offer => ({
   verb: "requests",
   needsRow: true,
-  why: (of, context) =>
-    why?.(of, context) ?? (filterOf(of.ids[0] ?? "", context) === undefined ? "no request names it" : undefined),
+  disabledReason: (of, context) =>
+    reason?.(of, context) ?? (filterOf(of.ids[0] ?? "", context) === undefined ? "no request names it" : undefined),
   start: ({ ids: [id = ""] }, context) => ({
     kind: "go",
     place: { view: "requests" },

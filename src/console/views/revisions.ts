@@ -2,7 +2,7 @@
 
 import type { SourceRevision } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { rollbackDialog, rollbackWhy, sourceOf } from "../actions/source-dialogs.ts";
+import { rollbackDialog, sourceOf, whyNotRollback } from "../actions/source-dialogs.ts";
 import { countColumn, momentColumn, textColumn } from "../format/column-kinds.ts";
 import { count } from "../format/numbers.ts";
 import { ago } from "../format/times.ts";
@@ -59,7 +59,7 @@ const specFor = (newest: number | undefined): TableSpec<SourceRevision> => ({
 const chosenRevision = ({ ids: [id = ""] }: Selection): number => Number(id);
 
 /** Returns the reason if the revision is the active one, which can be neither compared nor rolled back to. */
-function sameWhy(chosen: Selection, context: Context): string | undefined {
+function whyNoDifference(chosen: Selection, context: Context): string | undefined {
   const revision = chosenRevision(chosen);
   return revision === sourceOf(context, nameOf(context))?.revision
     ? `revision ${revision} is the one in force`
@@ -121,15 +121,15 @@ export const revisionsView: View = {
       verb: "difference",
       label: "to the one in force",
       needsRow: true,
-      why: sameWhy,
+      disabledReason: whyNoDifference,
       start: (chosen, context) => viewDifference(nameOf(context), chosenRevision(chosen)),
     },
     {
       verb: "preview",
       label: "preview rollback",
       needsRow: true,
-      why: (chosen, context) =>
-        sameWhy(chosen, context) ?? rollbackWhy(nameOf(context), chosenRevision(chosen), context),
+      disabledReason: (chosen, context) =>
+        whyNoDifference(chosen, context) ?? whyNotRollback(nameOf(context), chosenRevision(chosen), context),
       start: (chosen, context) => previewRollback(nameOf(context), chosenRevision(chosen)),
     },
     {
@@ -140,7 +140,7 @@ export const revisionsView: View = {
     {
       verb: "rollback",
       needsRow: true,
-      why: (chosen, context) => rollbackWhy(nameOf(context), chosenRevision(chosen), context),
+      disabledReason: (chosen, context) => whyNotRollback(nameOf(context), chosenRevision(chosen), context),
       start: (chosen, context) => ({
         kind: "dialog",
         dialog: rollbackDialog(nameOf(context), chosenRevision(chosen), context),

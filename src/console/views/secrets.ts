@@ -65,7 +65,7 @@ export const secretsView: View = {
       verb: "rotate",
       label: "new value",
       needsRow: true,
-      why: ({ ids }, { data }) => whySecretsGone(ids, data),
+      disabledReason: ({ ids }, { data }) => whySecretsGone(ids, data),
       start: ({ ids: [name = ""] }) => ({ kind: "dialog", dialog: putSecretDialog(name) }),
     },
     {
@@ -73,7 +73,7 @@ export const secretsView: View = {
       label: "delete",
       needsRow: true,
       takesMany: true,
-      why: ({ ids }, { data }) => whySecretsGone(ids, data),
+      disabledReason: ({ ids }, { data }) => whySecretsGone(ids, data),
       start: ({ ids }) => ({ kind: "dialog", dialog: secretsRemovalDialog(ids) }),
     },
   ],

@@ -11,10 +11,10 @@ import {
 import type { Context } from "../model/context.ts";
 import type { Offer, Selection } from "../model/view.ts";
 
-/** Builds the offers. `whyNever` returns the reason why the chosen subjects can never be suspended. */
+/** Builds the offers. `whyNotSuspendable` returns the reason why the chosen subjects can never be suspended. */
 export function suspensionOffers(
   kind: SuspensionKind,
-  whyNever: (chosen: Selection, context: Context) => string | undefined = () => undefined,
+  whyNotSuspendable: (chosen: Selection, context: Context) => string | undefined = () => undefined,
 ): readonly [suspend: Offer, lift: Offer] {
   const subjects = ({ ids }: Selection): Subjects => ({ kind, names: ids });
   return [
@@ -22,14 +22,15 @@ export function suspensionOffers(
       verb: "suspend",
       needsRow: true,
       takesMany: true,
-      why: (chosen, context) => whyNever(chosen, context) ?? whyAllSuspended(context.data, subjects(chosen)),
+      disabledReason: (chosen, context) =>
+        whyNotSuspendable(chosen, context) ?? whyAllSuspended(context.data, subjects(chosen)),
       start: (chosen, context) => ({ kind: "dialog", dialog: suspendDialog(subjects(chosen), context) }),
     },
     {
       verb: "lift",
       needsRow: true,
       takesMany: true,
-      why: ({ ids }, { data }) =>
+      disabledReason: ({ ids }, { data }) =>
         whyNotSuspended(
           data,
           ids.map((name) => ({ kind, name })),

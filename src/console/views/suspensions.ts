@@ -10,7 +10,7 @@ import {
   whyNotSuspended,
 } from "../actions/suspension-dialogs.ts";
 import { momentColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { clock, humanDuration } from "../format/times.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -91,20 +91,20 @@ const VIEWS: Readonly<Record<SuspensionKind, string | undefined>> = {
 export function subjectOf({ kind, name }: Pick<SuspensionRecord, "kind" | "name">): Intent {
   const view = VIEWS[kind];
   return view === undefined
-    ? { kind: "flash", words: `${labelOf({ kind, name })} is shown in no other view`, tone: "warn" }
+    ? { kind: "flash", message: `${labelOf({ kind, name })} is shown in no other view`, tone: "warn" }
     : { kind: "go", place: { view }, row: name };
 }
 
-const GONE: Intent = { kind: "flash", words: "the suspension no longer exists", tone: "warn" };
+const GONE: Intent = { kind: "flash", message: "the suspension no longer exists", tone: "warn" };
 
 function pane(id: string, { data, now }: Context): readonly Line[] {
   const row = rowById(data, id);
   if (row === undefined) return [];
   return [
-    labelled("suspended", shown(labelOf(row), isActive(row) ? "off" : "dim")),
-    labelled("reason", shown(row.reason)),
-    labelled("by", shown(row.by), span(`  since ${clock(Date.parse(row.created_at), now)}`, "dim")),
-    labelled("until", span(row.until === null ? "lifted" : clock(Date.parse(row.until), now))),
+    labeledLine("suspended", shown(labelOf(row), isActive(row) ? "off" : "dim")),
+    labeledLine("reason", shown(row.reason)),
+    labeledLine("by", shown(row.by), span(`  since ${clock(Date.parse(row.created_at), now)}`, "dim")),
+    labeledLine("until", span(row.until === null ? "lifted" : clock(Date.parse(row.until), now))),
   ];
 }
 
@@ -152,7 +152,7 @@ export const suspensionsView: View = {
       verb: "lift",
       needsRow: true,
       takesMany: true,
-      why: (chosen, { data }) => {
+      disabledReason: (chosen, { data }) => {
         const rows = selectedItems(chosen, data);
         return rows.length === 0 ? "the suspension no longer exists" : whyNotSuspended(data, rows);
       },
@@ -164,7 +164,7 @@ export const suspensionsView: View = {
     {
       verb: "extend",
       needsRow: true,
-      why(chosen, { data }) {
+      disabledReason(chosen, { data }) {
         const [row] = selectedItems(chosen, data);
         if (row === undefined) return "the suspension no longer exists";
         return suspensionOf(data, row.kind, row.name) === undefined ? `${labelOf(row)} is not suspended` : undefined;

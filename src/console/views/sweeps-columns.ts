@@ -11,7 +11,7 @@ import { figureText, thresholdText } from "./sweeps-plot.ts";
 export interface Row {
   readonly step: SweepStep;
   readonly figures: SweepFigures | null;
-  readonly words: Span;
+  readonly remark: Span;
   /** Number of wrong cases. */
   readonly wrong: number;
   /** Difference from the previous threshold. */
@@ -47,8 +47,8 @@ export const COLUMNS: readonly Column<Row>[] = [
     width: { least: 8, flex: 1 },
     align: "left",
     priority: 1,
-    cell: ({ words }) => words,
-    sortKey: ({ words }) => words.text || null,
+    cell: ({ remark }) => remark,
+    sortKey: ({ remark: cell }) => cell.text || null,
   },
   figureColumn("PRECISION", "p", "precision"),
   figureColumn("RECALL", "r", "recall"),

@@ -3,7 +3,7 @@
  * cursor and at the active threshold. Bands are identified by their names, not by colors.
  */
 
-import { padTo } from "../format/cut.ts";
+import { padTo } from "../format/cut-text.ts";
 import { SCORE_KINDS, type ScoreKind, type SweepResult, type SweepStep } from "../model/sweep.ts";
 import { BLANK, type Line, line, type Span, span, type Tone } from "../model/text.ts";
 
@@ -128,14 +128,14 @@ function axis(cells: number, placeOf: (threshold: number) => number): Line {
 }
 
 function marksLine(chosen: number, inForce: number, marks: Marks, cells: number): Line {
-  const words = `^ ${thresholdText(chosen)}${chosen === inForce ? " in force" : ""}`;
-  const placed = Math.max(0, Math.min(marks.chosen, cells - words.length));
+  const message = `^ ${thresholdText(chosen)}${chosen === inForce ? " in force" : ""}`;
+  const placed = Math.max(0, Math.min(marks.chosen, cells - message.length));
   const other = chosen === inForce ? "" : `| ${thresholdText(inForce)} in force`;
   const left = Math.max(0, Math.min(marks.inForce, cells - other.length));
-  const first = left < placed ? { at: left, text: other } : { at: placed, text: words };
-  const second = left < placed ? { at: placed, text: words } : { at: left, text: other };
+  const first = left < placed ? { at: left, text: other } : { at: placed, text: message };
+  const second = left < placed ? { at: placed, text: message } : { at: left, text: other };
   const hasRoom = first.at + first.text.length + 1 <= second.at;
-  const toneOf = (text: string): Tone => (text === words ? "strong" : "warn");
+  const toneOf = (text: string): Tone => (text === message ? "strong" : "warn");
   return [
     span(" ".repeat(LABEL_CELLS + first.at)),
     span(first.text, toneOf(first.text)),

@@ -5,9 +5,9 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { writeWhy } from "../actions/source-dialogs.ts";
-import { differenceOfTrial, trialDialog, trialWhy } from "../actions/trial-dialog.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { whyNotWritable } from "../actions/source-dialogs.ts";
+import { differenceOfTrial, trialDialog, whyTrialBlocks } from "../actions/trial-dialog.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
@@ -26,7 +26,7 @@ type Reads = Pick<Context, "sweep" | "subject">;
 const PLACE = { view: "sweeps" } as const;
 /** Maximum number of cases on a page; further ones are only counted. */
 const MAX_CASES = 500;
-const MAX_WORDS = 4_096;
+const MAX_ARGUMENT_LENGTH = 4_096;
 
 const resultOf = ({ sweep }: Pick<Context, "sweep">): SweepResult | undefined =>
   sweep?.state.kind === "done" ? sweep.state.result : undefined;
@@ -46,7 +46,7 @@ function rowsOf(result: SweepResult, kind: ScoreKind): readonly Row[] {
   return steps.map((step, at) => {
     const figures = step.figures[kind];
     const isBest = best > 0 && figures?.f1 === best;
-    const words = [
+    const text = [
       ...(step.threshold === inForce ? ["in force"] : []),
       ...(isBest ? ["best F1"] : []),
       ...(step.isQuantile ? ["decile"] : []),
@@ -54,7 +54,7 @@ function rowsOf(result: SweepResult, kind: ScoreKind): readonly Row[] {
     return {
       step,
       figures,
-      words: span(words, step.threshold === inForce ? "warn" : isBest ? "strong" : "dim"),
+      remark: span(text, step.threshold === inForce ? "warn" : isBest ? "strong" : "dim"),
       wrong: countWrong(step.wrong),
       changedCount: at === 0 ? undefined : changesBetween({ ...result, changedCases: [] }, at - 1, at),
     };
@@ -69,7 +69,7 @@ function table(context: Reads): Table {
       columns: COLUMNS,
       idOf: ({ step }) => idOf(step),
       nameOf: ({ step }) => thresholdText(step.threshold),
-      haystack: ({ step, words }) => `${thresholdText(step.threshold)} ${words.text}`,
+      haystack: ({ step, remark }) => `${thresholdText(step.threshold)} ${remark.text}`,
       isBad: () => false,
       jsonOf: ({ step: { threshold }, figures, wrong }) => ({ threshold, ...figures, wrong }),
       ...(result !== undefined && { startId: String(result.inForce) }),
@@ -110,14 +110,14 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
     : `against ${thresholdText(inForce)} in force`;
   const kinds = kindsOf(result).filter((other) => other !== kind);
   return [
-    labelled(
+    labeledLine(
       "swept",
       shown(namesText(result.files, MAX_FILES)),
       span(`  ${plural(cases, "case")}  `),
       shown(result.detector === undefined ? "all detectors" : `detector ${result.detector}`),
       shown(`  ${thresholdName(result)}`, "dim"),
     ),
-    labelled(
+    labeledLine(
       "chosen",
       span(thresholdText(step.threshold), "strong"),
       span(`  ${figuresText(step.figures[kind])}`),
@@ -125,8 +125,8 @@ function headLines(result: SweepResult, at: number, kind: ScoreKind): readonly L
     ),
     ...(isOwn
       ? []
-      : [labelled("in force", span(thresholdText(inForce)), span(`  ${figuresText(base.figures[kind])}`))]),
-    labelled(
+      : [labeledLine("in force", span(thresholdText(inForce)), span(`  ${figuresText(base.figures[kind])}`))]),
+    labeledLine(
       "turn",
       span(`${count(right)} right that ${right === 1 ? "was" : "were"} wrong, `),
       span(`${count(wrong)} wrong that ${wrong === 1 ? "was" : "were"} right`, wrong > 0 ? "warn" : "plain"),
@@ -166,8 +166,12 @@ function describeStep(id: string, context: Context): readonly Line[] {
   const area = result.averagePrecision[kindOf(result, context)];
   return [
     ...headLines(result, at, kindOf(result, context)),
-    labelled("over all", span(`average precision ${figureText(area)}`), shown(`  ${result.files.join(", ")}`, "dim")),
-    ...result.notes.map((note) => labelled("note", shown(note, note.startsWith("!") ? "fail" : "warn"))),
+    labeledLine(
+      "over all",
+      span(`average precision ${figureText(area)}`),
+      shown(`  ${result.files.join(", ")}`, "dim"),
+    ),
+    ...result.notes.map((note) => labeledLine("note", shown(note, note.startsWith("!") ? "fail" : "warn"))),
     BLANK,
     ...(cases.length === 0 ? [line("No case changes.", "dim")] : cases.slice(0, MAX_CASES)),
     ...(cases.length > MAX_CASES ? [line(`and ${plural(cases.length - MAX_CASES, "case")} more`, "dim")] : []),
@@ -186,7 +190,7 @@ function trialOf(id: string, context: Pick<Context, "data"> & Reads): Trial | un
   return need === undefined ? undefined : context.data.get(need)?.value;
 }
 
-function why(id: string, context: Context): string | undefined {
+function whyNotApplicable(id: string, context: Context): string | undefined {
   const result = resultOf(context);
   if (result === undefined) return "no sweep yet";
   if (String(result.inForce) === id) return `${thresholdText(result.inForce)} is in force`;
@@ -194,32 +198,32 @@ function why(id: string, context: Context): string | undefined {
 }
 
 /** Returns the reason why the threshold cannot be written; a running trial does not prevent the dialog. */
-function whyNotAskable(id: string, context: Context): string | undefined {
-  return trialOf(id, context) === undefined ? why(id, context) : writingWhy(id, context);
+function whyNotOffered(id: string, context: Context): string | undefined {
+  return trialOf(id, context) === undefined ? whyNotApplicable(id, context) : whyThresholdNotWritable(id, context);
 }
 
-function writingWhy(id: string, context: Context): string | undefined {
+function whyThresholdNotWritable(id: string, context: Context): string | undefined {
   const trial = trialOf(id, context);
   const need = trialNeed(id, context);
   const failure = need === undefined ? undefined : context.data.get(need)?.failure;
   if (trial === undefined && failure !== undefined) return `it could not be tested: ${escapeControls(failure.message)}`;
-  const api = trial?.change !== undefined && trial.change.file === undefined ? writeWhy(context) : undefined;
-  return why(id, context) ?? api ?? trialWhy(trial);
+  const api = trial?.change !== undefined && trial.change.file === undefined ? whyNotWritable(context) : undefined;
+  return whyNotApplicable(id, context) ?? api ?? whyTrialBlocks(trial);
 }
 
 const one = ({ ids: [id = ""] }: Selection): string => id;
 
 function runIntent({ sweep }: Context): Intent {
-  if (sweep?.state.kind === "running") return { kind: "cancel", id: sweep.state.id, words: "stopping" };
+  if (sweep?.state.kind === "running") return { kind: "cancel", id: sweep.state.id, message: "stopping" };
   return {
     kind: "ask",
     label: "data files, flags as -types EMAIL_ADDRESS before them",
-    initial: sweep?.words ?? "",
+    initial: sweep?.argumentText ?? "",
     isFile: "many",
-    next: (words) =>
-      words.length > MAX_WORDS
-        ? { kind: "flash", words: "the text is too long", tone: "warn" }
-        : { kind: "job", job: { kind: "sweep", words }, place: PLACE },
+    next: (argumentText) =>
+      argumentText.length > MAX_ARGUMENT_LENGTH
+        ? { kind: "flash", message: "the text is too long", tone: "warn" }
+        : { kind: "job", job: { kind: "sweep", argumentText }, place: PLACE },
   };
 }
 
@@ -227,7 +231,7 @@ function empty({ sweep }: Context): { readonly sentence: string; readonly next: 
   switch (sweep?.state.kind) {
     case "running":
       return {
-        sentence: `Sweeping: ${escapeControls(sweep.state.words)}.`,
+        sentence: `Sweeping: ${escapeControls(sweep.state.message)}.`,
         next: "x stops it; you can use other views meanwhile",
       };
     case "failed": {
@@ -271,7 +275,7 @@ export const sweepsView: View = {
     pane,
     paneNeeds(id, context) {
       const need = trialNeed(id, context);
-      return need === undefined || why(id, context) !== undefined ? [] : [need];
+      return need === undefined || whyNotApplicable(id, context) !== undefined ? [] : [need];
     },
     empty,
     describe: describeStep,
@@ -292,11 +296,11 @@ export const sweepsView: View = {
       verb: "follow",
       label: "other score",
       needsRow: true,
-      why: (_, context) =>
+      disabledReason: (_, context) =>
         kindsOf(resultOf(context) ?? { steps: [] }).length < 2 ? "the data support only one kind of score" : undefined,
       start(of, context) {
         const result = resultOf(context);
-        if (result === undefined) return { kind: "flash", words: "no sweep yet" };
+        if (result === undefined) return { kind: "flash", message: "no sweep yet" };
         const kinds = kindsOf(result);
         const next = kinds[(kinds.indexOf(kindOf(result, context)) + 1) % kinds.length];
         return { kind: "go", place: { ...PLACE, ...(next !== undefined && { subject: next }) }, row: one(of) };
@@ -305,7 +309,7 @@ export const sweepsView: View = {
     {
       verb: "difference",
       needsRow: true,
-      why: (of, context) => why(one(of), context) ?? trialWhy(trialOf(one(of), context)),
+      disabledReason: (of, context) => whyNotApplicable(one(of), context) ?? whyTrialBlocks(trialOf(one(of), context)),
       start(of, context) {
         const trial = trialOf(one(of), context);
         const lines = trial === undefined ? [] : differenceOfTrial(trial);
@@ -318,11 +322,11 @@ export const sweepsView: View = {
       verb: "write",
       label: "write threshold",
       needsRow: true,
-      why: (of, context) => whyNotAskable(one(of), context),
+      disabledReason: (of, context) => whyNotOffered(one(of), context),
       start(of, opened) {
         const id = one(of);
         const result = resultOf(opened);
-        if (result === undefined) return { kind: "flash", words: "no sweep yet" };
+        if (result === undefined) return { kind: "flash", message: "no sweep yet" };
         const at = stepAt(result, id);
         return {
           kind: "dialog",
@@ -333,7 +337,7 @@ export const sweepsView: View = {
               typed: id,
               label: "type the threshold",
               trial: (context) => trialOf(id, { ...context, sweep: opened.sweep, subject: opened.subject }),
-              why: (context) => writingWhy(id, { ...context, sweep: opened.sweep }),
+              blockedReason: (context) => whyThresholdNotWritable(id, { ...context, sweep: opened.sweep }),
               lines: () => headLines(result, at, kindOf(result, opened)).map((it) => ["", it] as const),
               command: () => [],
             },

@@ -1,7 +1,7 @@
 /** Buckets of ten seconds over the last quarter of an hour, and values drawn as a band of bars. */
 
-import { cutMiddle, padTo } from "../format/cut.ts";
-import { shown } from "../format/labelled-lines.ts";
+import { cutMiddle, padTo } from "../format/cut-text.ts";
+import { shown } from "../format/labeled-lines.ts";
 import { short } from "../format/numbers.ts";
 import { sparkline } from "../format/sparkline.ts";
 import { type Line, span, type Tone } from "../model/text.ts";

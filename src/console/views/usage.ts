@@ -2,7 +2,7 @@
 
 import { LISTED_USAGE, type UsageRecord } from "../../admin-api/index.ts";
 import { countColumn, textColumn } from "../format/column-kinds.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { count, plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
@@ -75,24 +75,24 @@ function pane(id: string, { data }: Context): readonly Line[] {
   const row = rowById(data, id);
   if (row === undefined) return [];
   return [
-    labelled(
+    labeledLine(
       "who",
       shown(row.caller ?? "unknown caller"),
       shown(row.profile === null ? "" : `  profile ${row.profile}`),
     ),
-    labelled("what", shown([row.hop, row.provider, row.model].filter((it) => it !== null).join("  "))),
-    labelled("when", shown(hourText(row)), span(row.hour.length > 10 ? "  UTC hour" : "  UTC day", "dim")),
-    labelled(
+    labeledLine("what", shown([row.hop, row.provider, row.model].filter((it) => it !== null).join("  "))),
+    labeledLine("when", shown(hourText(row)), span(row.hour.length > 10 ? "  UTC hour" : "  UTC day", "dim")),
+    labeledLine(
       "requests",
       span(`${plural(row.requests, "request")}, ${count(row.failed)} refused, failed or left by the client`),
     ),
-    labelled(
+    labeledLine(
       "tokens",
       span(`${count(row.input_tokens)} in, ${count(row.cached_input_tokens)} from a cache, `),
       span(`${count(row.cache_creation_input_tokens)} to a cache, ${count(row.output_tokens)} out`),
       span(row.reasoning_tokens === 0 ? "" : `, ${count(row.reasoning_tokens)} of them reasoning`, "dim"),
     ),
-    labelled("units", span(count(row.units))),
+    labeledLine("units", span(count(row.units))),
   ];
 }
 

@@ -20,8 +20,8 @@ function overlap(one: string, other: string): boolean {
 
 /** Lists the models with their providers; an empty `allowed` means every routed model. */
 export function modelsTree(parent: string, data: Data, allowed: readonly string[]): Tree {
-  const why = unread(data, "list_models");
-  if (why !== undefined) return unreadNode(parent, "models", why);
+  const reason = unread(data, "list_models");
+  if (reason !== undefined) return unreadNode(parent, "models", reason);
   const rows = modelRows(data).filter(
     ({ model }) => allowed.length === 0 || allowed.some((pattern) => overlap(pattern, model.model)),
   );

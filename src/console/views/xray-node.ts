@@ -43,8 +43,8 @@ export function unread(data: Data, id: ReadableId): string | undefined {
   return failure.status === 403 ? `your policy does not permit ${id}` : `not read: ${failure.message}`;
 }
 
-export const unreadNode = (parent: string, kind: string, why: string, name = ""): Tree =>
-  node(parent, { kind, name, state: "UNKNOWN", tone: "dim", says: () => why });
+export const unreadNode = (parent: string, kind: string, reason: string, name = ""): Tree =>
+  node(parent, { kind, name, state: "UNKNOWN", tone: "dim", says: () => reason });
 
 interface Fields extends Partial<XrayNode> {
   readonly kind: string;
@@ -53,7 +53,7 @@ interface Fields extends Partial<XrayNode> {
 
 export function node(parent: string, fields: Fields, children: (id: string) => readonly Tree[] = () => []): Tree {
   const id = `${parent}\n${fields.kind}:${fields.name}`;
-  const of: XrayNode = {
+  const value: XrayNode = {
     state: "",
     tone: "plain",
     isBad: false,
@@ -63,7 +63,7 @@ export function node(parent: string, fields: Fields, children: (id: string) => r
     ...fields,
     id,
   };
-  return { of, children: children(id) };
+  return { value, children: children(id) };
 }
 
 /** Makes the node of a provider, server or agent from its measurements of the last minute. */
@@ -75,8 +75,8 @@ export function measuredNode(
   met: MeasuredRow | undefined,
   view: string,
 ): Tree {
-  const why = met === undefined && kind === "provider" ? unread(data, "list_backends") : undefined;
-  if (why !== undefined) return unreadNode(parent, kind, why, name);
+  const reason = met === undefined && kind === "provider" ? unread(data, "list_backends") : undefined;
+  if (reason !== undefined) return unreadNode(parent, kind, reason, name);
   if (met === undefined)
     return node(parent, { kind, name, state: "UNKNOWN", tone: "warn", isBad: true, target: { place: { view } } });
   const { state, record, suspension } = met;

@@ -82,8 +82,8 @@ function refusalNodes(parent: string, data: Data, caller: string): readonly Tree
 }
 
 function profileTree(parent: string, data: Data, name: string | null, key: KeyRecord | undefined): Tree {
-  const why = name === null ? undefined : unread(data, "list_profiles");
-  if (why !== undefined) return unreadNode(parent, "profile", why, name ?? "");
+  const reason = name === null ? undefined : unread(data, "list_profiles");
+  if (reason !== undefined) return unreadNode(parent, "profile", reason, name ?? "");
   const profile = name === null ? undefined : profileNamed(data, name);
   if (profile === undefined) {
     const isMissing = name !== null;
@@ -136,8 +136,8 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
 function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: KeyRecord | undefined): readonly Tree[] {
   const { budget } = profile;
   if (budget === null) return [node(parent, { kind: "budget", name: "none", says: () => "no limit" })];
-  const why = unread(data, "list_budgets");
-  if (why !== undefined) return [unreadNode(parent, "budget", why, budget)];
+  const reason = unread(data, "list_budgets");
+  if (reason !== undefined) return [unreadNode(parent, "budget", reason, budget)];
   const target: Target = { place: { view: "budgets" } };
   const rows =
     key === undefined
@@ -214,8 +214,8 @@ function rulesTree(parent: string, data: Data, profile: ProfileRecord, key: KeyR
 }
 
 function guardrailsTree(parent: string, data: Data, profile: ProfileRecord | undefined): Tree {
-  const why = unread(data, "list_guardrails");
-  if (why !== undefined) return unreadNode(parent, "guardrails", why);
+  const reason = unread(data, "list_guardrails");
+  if (reason !== undefined) return unreadNode(parent, "guardrails", reason);
   const detectors = profile?.detectors ?? null;
   const applies = ({ kind, name, exempt }: GuardrailRecord): boolean =>
     !exempt.includes(profile?.name ?? "") && (kind === "rule" || detectors === null || detectors.includes(name));

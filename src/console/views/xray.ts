@@ -4,7 +4,7 @@
  */
 
 import { closestName, escapeControls } from "../../base/index.ts";
-import { labelled, shown } from "../format/labelled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { linesOfFields } from "../format/record-lines.ts";
 import { rowsOfTree, type TreeRow } from "../format/tree.ts";
 import type { Context } from "../model/context.ts";
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Row>[] = [
     align: "left",
     priority: 1,
     cut: "end",
-    cell: ({ branch, of: { kind, name } }) => span(`${branch}${escapeControls(`${kind} ${name}`.trim())}`),
+    cell: ({ branch, value: { kind, name } }) => span(`${branch}${escapeControls(`${kind} ${name}`.trim())}`),
     sortKey: ({ order }) => order,
   },
   {
@@ -40,9 +40,9 @@ const COLUMNS: readonly Column<Row>[] = [
     width: 10,
     align: "left",
     priority: 1,
-    cell: ({ of: { state, tone } }) => span(state, tone),
+    cell: ({ value: { state, tone } }) => span(state, tone),
     // Rows that need attention come first; the others keep the order of the tree.
-    sortKey: ({ of: { isBad, state } }) => `${isBad ? 0 : 1}${state}`,
+    sortKey: ({ value: { isBad, state } }) => `${isBad ? 0 : 1}${state}`,
   },
   {
     id: "says",
@@ -51,8 +51,8 @@ const COLUMNS: readonly Column<Row>[] = [
     width: { least: 20, flex: 3 },
     align: "left",
     priority: 2,
-    cell: ({ of }, now) => shown(of.says(now)),
-    sortKey: ({ of }) => of.says(0),
+    cell: ({ value: of }, now) => shown(of.says(now)),
+    sortKey: ({ value: of }) => of.says(0),
   },
 ];
 
@@ -85,25 +85,25 @@ const table = (context: Pick<Context, "data" | "subject">): Table =>
   tableOf<Row>(
     {
       columns: COLUMNS,
-      idOf: ({ of }) => of.id,
-      nameOf: ({ of: { kind, name } }) => (name === "" ? kind : name),
-      haystack: ({ of: { kind, name, state } }) => `${kind} ${name} ${state}`,
-      isBad: ({ of }) => of.isBad,
-      jsonOf: ({ of }) => of.json,
+      idOf: ({ value: of }) => of.id,
+      nameOf: ({ value: { kind, name } }) => (name === "" ? kind : name),
+      haystack: ({ value: { kind, name, state } }) => `${kind} ${name} ${state}`,
+      isBad: ({ value: of }) => of.isBad,
+      jsonOf: ({ value: of }) => of.json,
     },
     rowsFor(context),
   );
 
 const nodeIn = (id: string, context: Context): XrayNode | undefined =>
-  rowsFor(context).find(({ of }) => of.id === id)?.of;
+  rowsFor(context).find(({ value: of }) => of.id === id)?.value;
 
 function describe(id: string, context: Context): readonly Line[] {
   const node = nodeIn(id, context);
   if (node === undefined) return [];
   return [
-    labelled("object", shown(`${node.kind} ${node.name}`.trim(), "strong")),
-    ...(node.state === "" ? [] : [labelled("state", shown(node.state, node.tone))]),
-    labelled("says", shown(node.says(context.now))),
+    labeledLine("object", shown(`${node.kind} ${node.name}`.trim(), "strong")),
+    ...(node.state === "" ? [] : [labeledLine("state", shown(node.state, node.tone))]),
+    labeledLine("says", shown(node.says(context.now))),
     BLANK,
     ...linesOfFields(node.json),
   ];
@@ -137,7 +137,7 @@ export const xrayView: View = {
     describe,
     open(id, context) {
       const node = nodeIn(id, context);
-      if (node?.target === undefined) return { kind: "flash", words: "no view shows this row; d shows its fields" };
+      if (node?.target === undefined) return { kind: "flash", message: "no view shows this row; d shows its fields" };
       return { kind: "go", ...node.target };
     },
     empty({ subject, data }) {

@@ -19,7 +19,7 @@ interface LinkOptions {
   readonly intervals: ReadIntervals;
   now(): number;
   onLink(link: Link): void;
-  onNote(words: string): void;
+  onNote(text: string): void;
   /** Called when the current endpoint answers: reads may begin. They end with the session's signal. */
   onSession(session: Session): void;
   onAnswer(): void;

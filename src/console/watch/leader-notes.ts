@@ -6,7 +6,7 @@ import { escapeControls } from "../../base/index.ts";
  * Returns a function that takes each `get_status`. Neither the leader's absence nor the return of the same leader counts as a
  * change.
  */
-export function createLeaderNotes(onNote: (words: string) => void): (status: unknown) => void {
+export function createLeaderNotes(onNote: (text: string) => void): (status: unknown) => void {
   let known: string | undefined;
   return (status) => {
     const { leader, term } = (status ?? {}) as { readonly leader?: unknown; readonly term?: unknown };

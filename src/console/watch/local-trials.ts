@@ -21,13 +21,13 @@ interface Rule {
   readonly look: Look;
 }
 
-const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
+const splitWords = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== "");
 /** Returns whether a word is a path, as the command line decides: it contains a separator or begins with a dot. */
 const isPath = (word: string): boolean => /^\.|[/\\]/.test(word);
 
 /** Parses a subject such as `default ./packs/ours`; either part may be missing. */
 function subjectOf(subject: string | undefined): readonly [source: string | undefined, paths: readonly string[]] {
-  const all = words(subject ?? "");
+  const all = splitWords(subject ?? "");
   return [all.find((word) => !isPath(word)), all.filter(isPath)];
 }
 
@@ -93,7 +93,7 @@ export async function watchLocal({
       // A change of that file can change whether the document can be written from here.
       const stamp = document.file === undefined ? "" : await ports.stampOf(document.file);
       if (seen?.text !== document.text || seen.revision !== document.revision || seen.stamp !== stamp) {
-        const onProgress = (words: string): void => void (signal.aborted || entry.progress(words));
+        const onProgress = (splitWords: string): void => void (signal.aborted || entry.progress(splitWords));
         const value = await rule.look(document, of, ports, { signal, onProgress });
         if (signal.aborted) return;
         seen = { ...document, stamp };

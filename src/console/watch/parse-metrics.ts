@@ -25,16 +25,17 @@ export interface Scrape {
 
 type ParsedPage =
   | { readonly kind: "scrape"; readonly scrape: Scrape }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "refused"; readonly reason: string };
 
 export function parseMetrics(page: string): ParsedPage {
-  if (page.length > MAX_PAGE_LENGTH) return { kind: "refused", why: `The page is over ${MAX_PAGE_LENGTH} characters.` };
+  if (page.length > MAX_PAGE_LENGTH)
+    return { kind: "refused", reason: `The page is over ${MAX_PAGE_LENGTH} characters.` };
   const sums = { requests: null as number | null, errors: 0, inFlight: null as number | null };
   const overhead = new Map<number, number>();
   let lines = 0;
   for (let from = 0; from < page.length; ) {
     lines += 1;
-    if (lines > MAX_PAGE_LINES) return { kind: "refused", why: `The page has over ${MAX_PAGE_LINES} lines.` };
+    if (lines > MAX_PAGE_LINES) return { kind: "refused", reason: `The page has over ${MAX_PAGE_LINES} lines.` };
     const newline = page.indexOf("\n", from);
     const end = newline === -1 ? page.length : newline;
     if (page.startsWith("gateway_", from)) {
@@ -119,7 +120,7 @@ export const NO_SERIES: Series = {
 };
 
 /** Maximum interval, in scrape intervals: a longer gap is not filled with its mean. */
-const LONGEST_STEP = 2.5;
+const MAX_STEP_RATIO = 2.5;
 
 interface Step {
   /** New scrape; `undefined` if it failed. */
@@ -133,7 +134,7 @@ interface Step {
 export function advance({ metrics, lastAt, last }: Series, { scrape, at, everyMs = SCRAPE_MS }: Step): Series {
   const elapsedMs = lastAt === undefined ? 0 : Math.max(0, at - lastAt);
   const missed = Math.min(KEPT_POINTS, Math.max(0, Math.round(elapsedMs / everyMs) - 1));
-  const isConsecutive = elapsedMs > 0 && elapsedMs <= LONGEST_STEP * everyMs;
+  const isConsecutive = elapsedMs > 0 && elapsedMs <= MAX_STEP_RATIO * everyMs;
   const before =
     isConsecutive && last !== undefined && scrape !== undefined && !isRestart(last, scrape) ? last : undefined;
   const rate = (now: number | null | undefined, then: number | null | undefined): number | null =>

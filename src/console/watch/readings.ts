@@ -27,7 +27,7 @@ export interface Entry {
   /** Reports a failed read. `value` is shown nevertheless; default: the last good value. */
   fail(failure: Failure, value?: unknown): void;
   /** Reports the progress of a local computation; `succeed`, `fail` or `stopped` end it. */
-  progress(words: string): void;
+  progress(text: string): void;
   /** Reports that the operator canceled the computation. */
   markStopped(): void;
   /** Delays the next read by at least `ms`. */

@@ -28,7 +28,7 @@ export function createScraper({ url, intervals, scrape, now }: ScraperOptions): 
   async function scrapeOnce(from: string, signal: AbortSignal): Promise<Scrape> {
     const page = await withTimeLimit((ending) => scrape(from, ending), signal);
     const parsed = parseMetrics(page);
-    if (parsed.kind === "refused") throw new Error(parsed.why);
+    if (parsed.kind === "refused") throw new Error(parsed.reason);
     return parsed.scrape;
   }
 
@@ -51,7 +51,7 @@ export function createScraper({ url, intervals, scrape, now }: ScraperOptions): 
         if (signal.aborted) return;
         series = advance(series, { scrape: found, at: begunAt, everyMs: intervals.scrapeMs });
         if (found !== undefined) entry.succeed(series.metrics);
-        else entry.fail({ status: 0, code: "unreachable", message: wordsOf(failure), at: now() }, series.metrics);
+        else entry.fail({ status: 0, code: "unreachable", message: failureText(failure), at: now() }, series.metrics);
         await pause(begunAt + intervals.scrapeMs - monotonic(), signal);
       }
     },
@@ -74,4 +74,5 @@ async function withTimeLimit<T>(work: (signal: AbortSignal) => Promise<T>, signa
   }
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : "The page could not be read.");
+const failureText = (error: unknown): string =>
+  error instanceof Error ? error.message : "The page could not be read.";

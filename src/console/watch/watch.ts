@@ -34,7 +34,7 @@ export interface WatchOptions {
   onData(data: Data): void;
   onLink(link: Link): void;
   /** Messages for the flash line and `:log`: another leader, another endpoint. */
-  onNote(words: string): void;
+  onNote(text: string): void;
   /** Closes the watch. */
   readonly signal: AbortSignal;
   readonly intervals?: Partial<ReadIntervals>;

@@ -3,16 +3,16 @@
 import { escapeControls } from "../../base/index.ts";
 import { inAscii } from "../format/ascii.ts";
 import { fill } from "../format/box-frame.ts";
-import { cellsOfLine, cutLine, fitLine, inverse, withTone } from "../format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, inverse, withTone } from "../format/fit-line.ts";
 import { count, milliseconds, plural } from "../format/numbers.ts";
 import { humanDuration } from "../format/times.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
 import { type Line, type Span, span } from "../model/text.ts";
-import type { Tables } from "./complete.ts";
+import type { Tables } from "./complete-sql.ts";
 import { drawRow, editorRows, rowOfCursor, type Toned } from "./editor-lines.ts";
 import { ASKING_LABELS, suggestionsOf } from "./name-prompt.ts";
-import { type ResultTable, resultLines, resultTable } from "./result.ts";
 import { failureLines, hintLines } from "./result-hints.ts";
+import { type ResultTable, resultLines, resultTable } from "./result-table.ts";
 import { parametersOf, tokenizeSql } from "./sql-tokens.ts";
 import { FUNCTIONS, RESERVED } from "./sql-words.ts";
 import { countOf } from "./step-result.ts";
@@ -123,18 +123,18 @@ function drawAsking(workbench: WorkbenchState): Line | undefined {
 /** Draws the candidates around the selected one, and its number. */
 function drawCompletion({ completion }: WorkbenchState, columns: number): Line {
   if (completion === undefined) return [];
-  const { words, at } = completion;
-  const place = ` ${at + 1}/${words.length}`;
+  const { candidates, at } = completion;
+  const place = ` ${at + 1}/${candidates.length}`;
   const room = Math.max(1, columns - place.length - 1);
   // Shows whole pages of words, so that the line does not move while the selection moves within a page.
   let first = 0;
   let left = room;
   for (let index = 0; index <= at; index += 1) {
-    const cells = (words[index]?.length ?? 0) + 2;
+    const cells = (candidates[index]?.length ?? 0) + 2;
     if (cells > left && index > first) [first, left] = [index, room];
     left -= cells;
   }
-  const shown = words
+  const shown = candidates
     .slice(first, first + room)
     .flatMap((word, index): readonly Span[] => [
       { text: escapeControls(word), ...(first + index === at && { isInverse: true }) },
@@ -161,7 +161,7 @@ function drawResult(
     case "running":
       return { lines: [] };
     case "failed":
-      return { lines: failureLines(run.words, columns) };
+      return { lines: failureLines(run.message, columns) };
     case "done": {
       const total = countOf(workbench);
       const last = Math.max(0, total - Math.max(1, regions.rows));
@@ -200,10 +200,10 @@ function drawRule({ run, result }: WorkbenchState, { table }: Shown, { columns, 
     right.push(span(result.isJson ? " JSON " : " table ", "dim"));
   }
   const dashes = (cells: number): Span => span("─".repeat(Math.max(0, cells)), "dim");
-  const words: Line = left === undefined ? [] : [{ ...left, text: ` ${left.text} ` }];
-  const room = columns - 2 - cellsOfLine(words) - cellsOfLine(right) - (right.length > 0 ? 2 : 0);
-  if (room < 0) return [dashes(2), ...words];
-  return [dashes(2), ...words, dashes(room), ...withTone(right, "dim"), dashes(right.length > 0 ? 2 : 0)];
+  const content: Line = left === undefined ? [] : [{ ...left, text: ` ${left.text} ` }];
+  const room = columns - 2 - cellsOfLine(content) - cellsOfLine(right) - (right.length > 0 ? 2 : 0);
+  if (room < 0) return [dashes(2), ...content];
+  return [dashes(2), ...content, dashes(room), ...withTone(right, "dim"), dashes(right.length > 0 ? 2 : 0)];
 }
 
 function ruleSpan(run: WorkbenchState["run"], now: number): Span | undefined {
@@ -217,7 +217,7 @@ function ruleSpan(run: WorkbenchState["run"], now: number): Span | undefined {
     case "done": {
       const { rows, index } = run.result;
       return span(
-        `${plural(rows.length, "row")} ${run.asked.words}  ${milliseconds(run.tookMs)}  index ${count(index)}`,
+        `${plural(rows.length, "row")} ${run.asked.nodesText}  ${milliseconds(run.tookMs)}  index ${count(index)}`,
       );
     }
     default:

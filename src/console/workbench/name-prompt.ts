@@ -88,8 +88,8 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
     case "export": {
       if (closed.run.kind !== "done") return consumed(closed);
       const { result } = closed.run;
-      const why = isCsv(name) ? undefined : whyNoObjects(result);
-      if (why !== undefined) return saying(consumed(workbench), `${why}, or save it as .csv`, "warn");
+      const reason = isCsv(name) ? undefined : whyNoObjects(result);
+      if (reason !== undefined) return saying(consumed(workbench), `${reason}, or save it as .csv`, "warn");
       const what = plural(result.rows.length, "row");
       const job = { kind: "save_text", file: name, text: exportOf(result, name), what } as const;
       const step = consumed(closed, [{ kind: "job", id: nextId, job }], 1);
@@ -113,8 +113,8 @@ function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): 
   if (text.trim() === "") {
     if (!statements.delete(name)) return saying(consumed(closed), "there is no statement to save", "warn");
   } else statements.set(name, text);
-  const why = whyTooMany(statements);
-  if (why !== undefined) return saying(consumed(closed), why, "warn");
+  const reason = whyTooMany(statements);
+  if (reason !== undefined) return saying(consumed(closed), reason, "warn");
   const step = consumed({ ...closed, statements }, [
     { kind: "remember", what: { name: "statements", as: name, statement: statements.get(name) ?? "" } },
   ]);

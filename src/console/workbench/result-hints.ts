@@ -1,10 +1,10 @@
 /** Text in place of a result: how to begin, or why there is none. While the tables are unknown, neither is shown. */
 
 import { escapeControls } from "../../base/index.ts";
-import { wrapLine } from "../format/fit.ts";
+import { wrapLine } from "../format/fit-line.ts";
 import { plural } from "../format/numbers.ts";
 import { BLANK, type Line, line, span } from "../model/text.ts";
-import type { Tables } from "./complete.ts";
+import type { Tables } from "./complete-sql.ts";
 
 interface Example {
   readonly sql: string;
@@ -45,5 +45,5 @@ function tablesLine(tables: Tables): Line {
 }
 
 /** Returns the gateway's error message with all its lines. */
-export const failureLines = (words: string, columns: number): readonly Line[] =>
-  words.split("\n").flatMap((text) => wrapLine([span(escapeControls(text), "fail")], columns));
+export const failureLines = (message: string, columns: number): readonly Line[] =>
+  message.split("\n").flatMap((text) => wrapLine([span(escapeControls(text), "fail")], columns));

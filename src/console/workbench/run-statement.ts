@@ -5,7 +5,7 @@ import { escapeControls } from "../../base/index.ts";
 import { editAtEnd } from "../edit/edit.ts";
 import { gapText } from "../format/missing-nodes.ts";
 import { humanDuration } from "../format/times.ts";
-import type { Asked, Effect, Event, WorkbenchState } from "../model/state.ts";
+import type { Effect, Event, QueryScope, WorkbenchState } from "../model/state.ts";
 import { cleanStatement, trimHistory } from "./saved-statements.ts";
 import { parametersOf } from "./sql-tokens.ts";
 import { consumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
@@ -27,7 +27,7 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
       result: { ...workbench.result, row: 0, offset: 0, column: 0 },
     },
     [
-      ...cancelling(workbench),
+      ...cancelEffects(workbench),
       ...kept.effects,
       { kind: "query", id: nextId, sql, params, ...(workbench.isOfOneNode && { isOfOneNode: true }) },
     ],
@@ -38,11 +38,11 @@ export function runStatement(workbench: WorkbenchState, { now, nextId }: Workben
 export function cancelRun(workbench: WorkbenchState, now: number): WorkbenchStep {
   const { run } = workbench;
   if (run.kind !== "running") return consumed(workbench);
-  const words = `canceled after ${humanDuration(now - run.since)}`;
-  return consumed({ ...workbench, run: { kind: "failed", words } }, cancelling(workbench));
+  const message = `canceled after ${humanDuration(now - run.since)}`;
+  return consumed({ ...workbench, run: { kind: "failed", message } }, cancelEffects(workbench));
 }
 
-const cancelling = ({ run }: WorkbenchState): readonly Effect[] =>
+const cancelEffects = ({ run }: WorkbenchState): readonly Effect[] =>
   run.kind === "running" ? [{ kind: "cancel", id: run.id }] : [];
 
 /** Runs a statement from another view, with the focus on its result. The text of the editor goes into the history. */
@@ -97,9 +97,12 @@ function queriedNodes(
   { unanswered = [], cut = [] }: QueryResult,
   isOfOneNode: boolean,
   { nodes }: WorkbenchFacts,
-): Asked {
+): QueryScope {
   const missing = gapText({ unanswered, cut });
-  return { words: queriedText(isOfOneNode, nodes, unanswered.length), missing: missing === "" ? undefined : missing };
+  return {
+    nodesText: queriedText(isOfOneNode, nodes, unanswered.length),
+    missing: missing === "" ? undefined : missing,
+  };
 }
 
 /** Describes the queried nodes: `of all 3 nodes`, `of 2 of 3 nodes` or `of n1`. */
@@ -113,23 +116,23 @@ function queriedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unans
 /** Switches between all nodes and the connected one, for the next run. */
 export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
   const isOfOneNode = !workbench.isOfOneNode;
-  const words = queriedText(isOfOneNode, nodes).replace(/^of /, "");
-  return saying(consumed({ ...workbench, isOfOneNode }), `the next run asks ${words}`);
+  const text = queriedText(isOfOneNode, nodes).replace(/^of /, "");
+  return saying(consumed({ ...workbench, isOfOneNode }), `the next run asks ${text}`);
 }
 
 export function runFailed(
   workbench: WorkbenchState,
-  { id, words }: { readonly id: number; readonly words: string },
+  { id, message }: { readonly id: number; readonly message: string },
 ): WorkbenchStep {
   const { run } = workbench;
   if (run.kind !== "running" || run.id !== id) return consumed(workbench);
-  return consumed({ ...workbench, run: { kind: "failed", words: withPlace(words, run.sql) } });
+  return consumed({ ...workbench, run: { kind: "failed", message: withPlace(message, run.sql) } });
 }
 
 /** Adds the line to an error message, which counts characters of the whole statement. */
-function withPlace(words: string, sql: string): string {
-  const found = /\bat character (\d{1,6})\b/.exec(words)?.[1];
-  if (found === undefined || !sql.includes("\n")) return words;
+function withPlace(text: string, sql: string): string {
+  const found = /\bat character (\d{1,6})\b/.exec(text)?.[1];
+  if (found === undefined || !sql.includes("\n")) return text;
   const before = sql.slice(0, Math.max(0, Number(found) - 1)).split("\n");
-  return `${words} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
+  return `${text} (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
 }

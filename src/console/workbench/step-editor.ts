@@ -2,7 +2,7 @@
 
 import { applyEdit, editAtEnd } from "../edit/edit.ts";
 import type { Edit, WorkbenchState } from "../model/state.ts";
-import { complete, type Tables } from "./complete.ts";
+import { complete, type Tables } from "./complete-sql.ts";
 import { runStatement } from "./run-statement.ts";
 import { MAX_STATEMENT_LENGTH } from "./saved-statements.ts";
 import { isFinished } from "./sql-tokens.ts";
@@ -25,10 +25,14 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
   const { edit, completion } = workbench;
   const open = completion ?? complete(edit.text, edit.at, tables);
   if (open === undefined) return saying(consumed(workbench), "nothing to complete here");
-  const { words, from } = open;
+  const { candidates, from } = open;
   const at =
-    completion === undefined ? (by === 1 ? 0 : words.length - 1) : (completion.at + by + words.length) % words.length;
-  const word = words[at] ?? "";
+    completion === undefined
+      ? by === 1
+        ? 0
+        : candidates.length - 1
+      : (completion.at + by + candidates.length) % candidates.length;
+  const word = candidates[at] ?? "";
   const text = edit.text.slice(0, from) + word + edit.text.slice(edit.at);
   if (text.length > MAX_STATEMENT_LENGTH)
     return saying(consumed(workbench), "the statement has reached its maximum length", "warn");
@@ -36,7 +40,7 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
     ...workbench,
     edit: { text, at: from + word.length },
     // A single candidate is inserted, and no list is shown.
-    completion: words.length === 1 ? undefined : { words, from, at },
+    completion: candidates.length === 1 ? undefined : { candidates, from, at },
     historyIndex: undefined,
   });
 }

@@ -4,7 +4,7 @@ import { MOVING, type MovingId } from "../model/key-bindings.ts";
 import type { Chord } from "../model/key-event.ts";
 import type { WorkbenchState } from "../model/state.ts";
 import { jsonLineOf, tsvOf, whyNoObjects } from "./export-result.ts";
-import { JSON_SHIFT } from "./result.ts";
+import { JSON_SHIFT } from "./result-table.ts";
 import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
 import { regionsOf, type Size } from "./workbench-layout.ts";
 
@@ -80,8 +80,8 @@ function copy(workbench: WorkbenchState): WorkbenchStep {
   const { run, result } = workbench;
   if (run.kind !== "done") return saying(consumed(workbench), "there is no row to copy", "warn");
   if (result.isJson) {
-    const why = whyNoObjects(run.result);
-    if (why !== undefined) return saying(consumed(workbench), why, "warn");
+    const reason = whyNoObjects(run.result);
+    if (reason !== undefined) return saying(consumed(workbench), reason, "warn");
     return consumed(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
   }
   const row = run.result.rows[result.row];

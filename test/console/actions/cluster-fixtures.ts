@@ -154,14 +154,14 @@ export interface CarriedOut {
   readonly ifMatch: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly body: string;
-  readonly words: string;
+  readonly message: string;
 }
 
 /** Runs an action with a gateway that answers as given; returns its request and its result text. */
 export async function carriedOut(action: Action, answer: unknown): Promise<CarriedOut> {
   const directory = await mkdtemp(join(tmpdir(), "console-"));
   const path = join(directory, "admin.sock");
-  let seen: Omit<CarriedOut, "words"> | undefined;
+  let seen: Omit<CarriedOut, "message"> | undefined;
   const server = createServer(async (request, response) => {
     const { method = "", url = "", headers } = request;
     const idempotencyKey = headers["idempotency-key"];
@@ -178,9 +178,9 @@ export async function carriedOut(action: Action, answer: unknown): Promise<Carri
   await once(server.listen(path), "listening");
   const client = createAdminClient({ address: { kind: "socket", path }, timeLimitMs: 5_000 });
   try {
-    const { words } = await action.run(client, { idempotencyKey: "k1" });
+    const { message } = await action.run(client, { idempotencyKey: "k1" });
     if (seen === undefined) throw new Error("nothing was sent");
-    return { ...seen, words };
+    return { ...seen, message };
   } finally {
     client.close();
     server.close();

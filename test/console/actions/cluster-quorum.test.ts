@@ -52,7 +52,7 @@ test("a member that receives a snapshot is reachable, and a silent one is not", 
 });
 
 const possible = (removed: readonly string[]) => ({ kind: "possible", removed: removed.join(",") });
-const refusedReduction = (why: string, needsRecovery = false) => ({ kind: "impossible", why, needsRecovery });
+const refusedReduction = (reason: string, needsRecovery = false) => ({ kind: "impossible", reason, needsRecovery });
 
 for (const { title, members, keep, expected } of [
   {

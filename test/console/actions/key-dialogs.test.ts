@@ -18,7 +18,7 @@ const CONTEXT = contextOf({
 const mint = (changed: Readonly<Record<string, string>>) => {
   const dialog = mintDialog(CONTEXT);
   return {
-    why: dialog.why?.(valuesOf(dialog, changed), CONTEXT),
+    why: dialog.blockedReason?.(valuesOf(dialog, changed), CONTEXT),
     request: () => actionsOf(dialog, CONTEXT, changed).map(({ request }) => request),
   };
 };
@@ -144,7 +144,7 @@ test("the mint dialog says what is wrong with an input", () => {
 test("any profile is accepted while the profiles are not known", () => {
   const context = contextOf({ list_keys: [] });
   const dialog = mintDialog(context);
-  assert.equal(dialog.why?.(valuesOf(dialog, { name: "new", profile: "any" }), context), undefined);
+  assert.equal(dialog.blockedReason?.(valuesOf(dialog, { name: "new", profile: "any" }), context), undefined);
 });
 
 test("the mint dialog describes the key as it is typed", () => {
@@ -162,7 +162,7 @@ test("the text of a minted key is shown as the secret and in no message", async 
   const { client, asked } = await openKeyEndpoint(t, [{ ...key({ name: "new" }), key: CANARY }]);
   const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
   const outcome = await action?.run(client, { idempotencyKey: "once" });
-  assert.deepEqual(outcome, { words: "new minted; its text is shown this once", secret: CANARY });
+  assert.deepEqual(outcome, { message: "new minted; its text is shown this once", secret: CANARY });
   assert.deepEqual(asked, [{ method: "POST", url: "/admin/v1/keys", idempotencyKey: "once", body: { name: "new" } }]);
 });
 
@@ -171,7 +171,7 @@ test("a repeated mint without a text says how to get one", async (t) => {
   const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
   const outcome = await action?.run(client, { idempotencyKey: "once" });
   assert.equal(outcome?.secret, undefined);
-  assert.match(outcome?.words ?? "", /^new was minted by an earlier try .* rotate it for a new one$/);
+  assert.match(outcome?.message ?? "", /^new was minted by an earlier try .* rotate it for a new one$/);
 });
 
 test("one key is revoked by typing its name", () => {
@@ -209,15 +209,15 @@ test("several keys are revoked by typing their number, and the first eight are n
 test("a key that was revoked meanwhile cannot be revoked again", () => {
   const context = contextOf({ list_keys: [] });
   for (const dialog of [revokeDialog(["ci-main"]), rotateDialog("ci-main"), extendDialog("ci-main")]) {
-    assert.equal(dialog.why?.(valuesOf(dialog), context), "ci-main no longer exists");
-    assert.equal(dialog.why?.(valuesOf(dialog), CONTEXT), undefined);
+    assert.equal(dialog.blockedReason?.(valuesOf(dialog), context), "ci-main no longer exists");
+    assert.equal(dialog.blockedReason?.(valuesOf(dialog), CONTEXT), undefined);
   }
 });
 
 test("a revoked key is reported by name", async (t) => {
   const { client, asked } = await openKeyEndpoint(t, [undefined]);
   const [action] = actionsOf(revokeDialog(["ci-main"]), CONTEXT);
-  assert.deepEqual(await action?.run(client, { idempotencyKey: "k" }), { words: "ci-main revoked" });
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "k" }), { message: "ci-main revoked" });
   assert.deepEqual(
     asked.map(({ method, url }) => `${method} ${url}`),
     ["DELETE /admin/v1/keys/ci-main"],
@@ -234,12 +234,12 @@ test("rotation is confirmed by name, warns about callers, and shows the new text
   );
   const [action] = actionsOf(dialog, CONTEXT);
   assert.deepEqual(await action?.run(client, { idempotencyKey: "a" }), {
-    words: "ci-main rotated; its text is shown this once",
+    message: "ci-main rotated; its text is shown this once",
     secret: CANARY,
   });
   const repeated = await action?.run(client, { idempotencyKey: "a" });
   assert.equal(repeated?.secret, undefined);
-  assert.match(repeated?.words ?? "", /cannot be shown again/);
+  assert.match(repeated?.message ?? "", /cannot be shown again/);
   assert.equal(asked[0]?.url, "/admin/v1/keys/ci-main/rotate");
 });
 
@@ -266,20 +266,20 @@ test("a new expiry is sent as a patch, and `never` removes it", async (t) => {
   const { client } = await openKeyEndpoint(t, [key({ expires_at: "2026-12-20T14:02:07.000Z" }), key()]);
   const [action] = actionsOf(extendDialog("ci-main"), CONTEXT);
   assert.deepEqual(await action?.run(client, { idempotencyKey: "a" }), {
-    words: "ci-main expires at 2026-12-20T14:02:07.000Z",
+    message: "ci-main expires at 2026-12-20T14:02:07.000Z",
   });
-  assert.deepEqual(await action?.run(client, { idempotencyKey: "b" }), { words: "ci-main never expires" });
+  assert.deepEqual(await action?.run(client, { idempotencyKey: "b" }), { message: "ci-main never expires" });
 });
 
 test("metadata is parsed as typed", () => {
   assert.deepEqual(metadataOf(""), { kind: "metadata", metadata: {} });
   assert.deepEqual(metadataOf(" a = b=c , d="), { kind: "metadata", metadata: { a: "b=c", d: "" } });
-  assert.deepEqual(metadataOf("a=1,a=2"), { kind: "invalid", why: "metadata names a twice" });
+  assert.deepEqual(metadataOf("a=1,a=2"), { kind: "invalid", problem: "metadata names a twice" });
   for (const text of ["a", "=b", "a=1,", ",", "a=1,,b=2"]) {
-    assert.deepEqual(metadataOf(text), { kind: "invalid", why: "metadata is written as team=core,env=prod" });
+    assert.deepEqual(metadataOf(text), { kind: "invalid", problem: "metadata is written as team=core,env=prod" });
   }
   const many = Array.from({ length: 65 }, (_, at) => `k${at}=v`).join(",");
-  assert.deepEqual(metadataOf(many), { kind: "invalid", why: "a key has at most 64 metadata entries" });
+  assert.deepEqual(metadataOf(many), { kind: "invalid", problem: "a key has at most 64 metadata entries" });
 });
 
 test("any metadata without commas survives a round trip", () => {

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { archiveName, restoreDialog, restoreWhy, saveSnapshot } from "../../../src/console/actions/cluster-snapshot.ts";
+import {
+  archiveName,
+  restoreDialog,
+  saveSnapshot,
+  whyNotRestorable,
+} from "../../../src/console/actions/cluster-snapshot.ts";
 import {
   leadDialog,
-  leadWhy,
   pruneDialog,
-  pruneWhy,
   removeDialog,
-  removeWhy,
+  whyNotLeader,
+  whyNotPrunable,
+  whyNotRemovable,
 } from "../../../src/console/actions/member-dialogs.ts";
 import type { Dialog, FieldValues, Task } from "../../../src/console/model/dialog.ts";
 import {
@@ -43,16 +48,16 @@ function doneBy(task: Task): readonly string[] {
 const taskOf = (dialog: Dialog, given: FieldValues = {}) => doneBy(dialog.task(valuesOf(dialog, given), three));
 
 test("leadership can be handed to a reachable voter that is not the leader", () => {
-  assert.equal(leadWhy("n2", three), undefined);
-  assert.equal(leadWhy("n1", three), "n1 is the leader already");
-  assert.equal(leadWhy("n3", three), "n3 is silent: it could not take over");
-  assert.equal(leadWhy("n9", three), "n9 is no longer a member");
+  assert.equal(whyNotLeader("n2", three), undefined);
+  assert.equal(whyNotLeader("n1", three), "n1 is the leader already");
+  assert.equal(whyNotLeader("n3", three), "n3 is silent: it could not take over");
+  assert.equal(whyNotLeader("n9", three), "n9 is no longer a member");
   const late = contextOf({ list_cluster_members: [member("n2", { state: "snapshot" })], get_status: status() });
-  assert.equal(leadWhy("n2", late), "n2 is being sent a snapshot: it could not take over yet");
+  assert.equal(whyNotLeader("n2", late), "n2 is being sent a snapshot: it could not take over yet");
   const four = contextOf({ list_cluster_members: [...THREE, learner("n4")], get_status: status() });
-  assert.equal(leadWhy("n4", four), "n4 has no vote, so it cannot lead");
+  assert.equal(whyNotLeader("n4", four), "n4 has no vote, so it cannot lead");
   const headless = contextOf({ list_cluster_members: THREE, get_status: status({ leader: null, role: "follower" }) });
-  assert.match(leadWhy("n2", headless) ?? "", /^no leader is known/);
+  assert.match(whyNotLeader("n2", headless) ?? "", /^no leader is known/);
 });
 
 test("handing over leadership shows the leader and the lag, and asks for y", () => {
@@ -102,7 +107,7 @@ for (const { title, members, id, why } of [
   },
 ]) {
   test(`a member is not removed: ${title}`, () => {
-    assert.equal(removeWhy(id, contextOf({ list_cluster_members: members, get_status: status() })), why);
+    assert.equal(whyNotRemovable(id, contextOf({ list_cluster_members: members, get_status: status() })), why);
   });
 }
 
@@ -127,7 +132,7 @@ test("a prune opens with the reachable members ticked, and shows state and conse
 
 test("a prune requires a decision about the snapshot, a removed member and a remaining quorum", () => {
   const dialog = pruneDialog(three);
-  const why = (given: FieldValues) => dialog.why?.(valuesOf(dialog, given), three);
+  const why = (given: FieldValues) => dialog.blockedReason?.(valuesOf(dialog, given), three);
   assert.equal(why({}), "choose whether a snapshot is saved first, or skipped");
   assert.equal(why({ snapshot: "skip" }), undefined);
   assert.equal(why({ snapshot: "save first" }), undefined);
@@ -146,13 +151,16 @@ test("a prune without a quorum points to the recovery guide", () => {
   assert.ok(
     lines.includes(": Close this dialog and press H: the recovery guide is for a majority that is lost permanently"),
   );
-  assert.equal(pruneWhy(lost), "1 of 3 voters reachable, quorum 2: nothing can be written. See the recovery guide (H)");
+  assert.equal(
+    whyNotPrunable(lost),
+    "1 of 3 voters reachable, quorum 2: nothing can be written. See the recovery guide (H)",
+  );
 });
 
 test("a cluster of one cannot be pruned", () => {
   const one = contextOf({ list_cluster_members: [leader("n1")], get_status: status() });
-  assert.equal(pruneWhy(one), "there is only one member, which cannot be removed");
-  assert.equal(pruneWhy(contextOf({})), "the members are not known yet");
+  assert.equal(whyNotPrunable(one), "there is only one member, which cannot be removed");
+  assert.equal(whyNotPrunable(contextOf({})), "the members are not known yet");
 });
 
 test("a prune refuses when the members changed while it was open", () => {
@@ -160,8 +168,8 @@ test("a prune refuses when the members changed while it was open", () => {
   const values = valuesOf(dialog, { snapshot: "skip" });
   const reductionWithout = contextOf({ list_cluster_members: [leader("n1"), silent("n3")], get_status: status() });
   const more = contextOf({ list_cluster_members: [...THREE, member("n4")], get_status: status() });
-  assert.equal(dialog.why?.(values, reductionWithout), "no longer a member: n2");
-  assert.equal(dialog.why?.(values, more), "n4 joined meanwhile: close this dialog and start again");
+  assert.equal(dialog.blockedReason?.(values, reductionWithout), "no longer a member: n2");
+  assert.equal(dialog.blockedReason?.(values, more), "n4 joined meanwhile: close this dialog and start again");
 });
 
 test("a prune asks for the ticked ids", () => {
@@ -212,7 +220,7 @@ test("a snapshot's proposed file name is the time to the second, and no further 
   });
   assert.deepEqual(intent.kind === "ask" && intent.next(" "), {
     kind: "flash",
-    words: "canceled: a file name is needed",
+    message: "canceled: a file name is needed",
     tone: "warn",
   });
 });
@@ -227,8 +235,8 @@ test("a restore shows what is lost, asks for the leader's id and proposes a snap
   ]);
   assert.equal(dialog.isDangerous, true);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "n1");
-  assert.equal(dialog.why?.(valuesOf(dialog), three), "choose whether a snapshot is saved first, or skipped");
-  assert.equal(dialog.why?.(valuesOf(dialog, { snapshot: "skip" }), three), undefined);
+  assert.equal(dialog.blockedReason?.(valuesOf(dialog), three), "choose whether a snapshot is saved first, or skipped");
+  assert.equal(dialog.blockedReason?.(valuesOf(dialog, { snapshot: "skip" }), three), undefined);
   assert.deepEqual(taskOf(dialog, { snapshot: "save first", snapshot_file: "now.tgz" }), [
     "save_snapshot now.tgz",
     "restore_snapshot old\u001b.tgz",
@@ -240,10 +248,13 @@ test("a restore is refused after a leader change, and not offered without a lead
   const moved = contextOf({ list_cluster_members: THREE, get_status: status({ leader: "n2", role: "follower" }) });
   const headless = contextOf({ list_cluster_members: THREE, get_status: status({ leader: null, role: "follower" }) });
   const values = valuesOf(dialog, { snapshot: "skip" });
-  assert.equal(dialog.why?.(values, moved), "n2 is the leader now, not n1: close this dialog and start again");
-  assert.equal(dialog.why?.(values, headless), "no leader is known, so nothing can be restored");
-  assert.equal(restoreWhy(headless), "no leader is known, so nothing can be restored");
-  assert.equal(restoreWhy(three), undefined);
+  assert.equal(
+    dialog.blockedReason?.(values, moved),
+    "n2 is the leader now, not n1: close this dialog and start again",
+  );
+  assert.equal(dialog.blockedReason?.(values, headless), "no leader is known, so nothing can be restored");
+  assert.equal(whyNotRestorable(headless), "no leader is known, so nothing can be restored");
+  assert.equal(whyNotRestorable(three), undefined);
 });
 
 test("the result text comes from the answer", async () => {
@@ -251,7 +262,7 @@ test("the result text comes from the answer", async () => {
     const task = dialog.task(valuesOf(dialog, { snapshot: "skip" }), three);
     const [action] = task.kind === "actions" ? task.actions : [];
     assert.ok(action !== undefined);
-    return (await carriedOut(action, answer)).words;
+    return (await carriedOut(action, answer)).message;
   };
   assert.equal(await words(leadDialog("n2"), { leader: "n2" }), "n2 leads");
   assert.equal(await words(removeDialog("n3"), undefined), "n3 is no longer a member");

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   deleteSourceDialog,
-  deleteWhy,
   editedDialog,
   putDocumentDialog,
   reloadDialog,
-  reloadWhy,
   rollbackDialog,
-  rollbackWhy,
-  writeWhy,
+  whyNotDeletable,
+  whyNotReloadable,
+  whyNotRollback,
+  whyNotWritable,
 } from "../../../src/console/actions/source-dialogs.ts";
 import type { Action } from "../../../src/console/model/action.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
@@ -45,10 +45,10 @@ function actionOf(dialog: Dialog): Action {
 test("a source that belongs to a file is not written by the API", () => {
   const why =
     "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and run `gateway config reload` (R in the console)";
-  assert.equal(writeWhy(file), why);
-  assert.equal(rollbackWhy("default", 117, file), why);
-  assert.equal(deleteWhy("default", file), why);
-  assert.equal(writeWhy(api), undefined);
+  assert.equal(whyNotWritable(file), why);
+  assert.equal(whyNotRollback("default", 117, file), why);
+  assert.equal(whyNotDeletable("default", file), why);
+  assert.equal(whyNotWritable(api), undefined);
 });
 
 test("a file that is not applied yet owns its source, also on another node", () => {
@@ -57,9 +57,12 @@ test("a file that is not applied yet owns its source, also on another node", () 
     list_sources: [source("default", { writer: "file" })],
     get_config: config("no_file", { source: "api" }),
   });
-  assert.match(writeWhy(waits) ?? "", /is the single writer/);
-  assert.match(writeWhy(elsewhere) ?? "", /^the deployment document of a node file is the single writer/);
-  assert.equal(writeWhy(contextOf({ list_sources: [], get_config: config("no_file", { source: "api" }) })), undefined);
+  assert.match(whyNotWritable(waits) ?? "", /is the single writer/);
+  assert.match(whyNotWritable(elsewhere) ?? "", /^the deployment document of a node file is the single writer/);
+  assert.equal(
+    whyNotWritable(contextOf({ list_sources: [], get_config: config("no_file", { source: "api" }) })),
+    undefined,
+  );
 });
 
 const here = { ...file, endpointFlags: "-socket /run/gateway.sock" };
@@ -100,7 +103,7 @@ test("a reload shows what is applied where, the state of the file and what to do
     "What to do: raise `version` in the file",
     "Forecast: it is refused if it is not valid, and the configuration in force stays",
   ]);
-  assert.equal(reloadWhy(file), undefined);
+  assert.equal(whyNotReloadable(file), undefined);
 });
 
 test("a reload does not ask for a reload", () => {
@@ -120,7 +123,7 @@ for (const [state, forecast] of [
     const lines = told(reloadDialog(context), context);
     assert.equal(lines.at(-1), `Forecast: ${forecast}`);
     assert.equal(lines[0], "Effect: apply /etc/gateway/deployment.yaml to all nodes");
-    assert.equal(reloadWhy(contextOf({ get_config: config(state) })), undefined);
+    assert.equal(whyNotReloadable(contextOf({ get_config: config(state) })), undefined);
   });
 }
 
@@ -143,8 +146,8 @@ test("a reload shows the difference of a local file", () => {
 });
 
 test("a node without a file has nothing to reload", () => {
-  assert.equal(reloadWhy(api), "this node is configured by the API: its node file names no deployment document");
-  assert.equal(reloadWhy(contextOf({})), "the state of the file is not known yet");
+  assert.equal(whyNotReloadable(api), "this node is configured by the API: its node file names no deployment document");
+  assert.equal(whyNotReloadable(contextOf({})), "the state of the file is not known yet");
 });
 
 test("a reload reports whether anything was applied", async () => {
@@ -152,9 +155,9 @@ test("a reload reports whether anything was applied", async () => {
   const { file_status } = config("in_sync");
   assert.deepEqual(action.request, { method: "POST", path: "/admin/v1/reload" });
   const applied = await carriedOut(action, { applied: true, revision: 119, file_status });
-  assert.equal(applied.words, "the document is applied, revision 119");
+  assert.equal(applied.message, "the document is applied, revision 119");
   const nothing = await carriedOut(action, { applied: false, revision: 118, file_status });
-  assert.equal(nothing.words, "nothing applied: the document equals the stored one");
+  assert.equal(nothing.message, "nothing applied: the document equals the stored one");
 });
 
 test("a rollback names the new revision, and replaces only the shown one", async () => {
@@ -165,9 +168,9 @@ test("a rollback names the new revision, and replaces only the shown one", async
     "Guard: refused if the whole configuration is not valid, or if revision 118 is no longer the newest",
     "History: the revisions in between stay",
   ]);
-  assert.equal(dialog.why?.({}, api), undefined);
+  assert.equal(dialog.blockedReason?.({}, api), undefined);
   assert.equal(
-    dialog.why?.({}, moved),
+    dialog.blockedReason?.({}, moved),
     "it is at revision 119, but was at revision 118 when this dialog was opened: close it and look again",
   );
   const change = { name: "default", revision: 119, changed: true, differences: [], warnings: [] };
@@ -177,13 +180,13 @@ test("a rollback names the new revision, and replaces only the shown one", async
     ifMatch: '"118"',
     idempotencyKey: "k1",
     body: '{"revision":115}',
-    words: "default: revision 115 is in force again, as 119",
+    message: "default: revision 115 is in force again, as 119",
   });
 });
 
 test("a rollback to the newest revision is refused", () => {
-  assert.equal(rollbackWhy("default", 118, api), "revision 118 is the newest");
-  assert.equal(rollbackWhy("other", 1, api), "there is no source other, or it is not known yet");
+  assert.equal(whyNotRollback("default", 118, api), "revision 118 is the newest");
+  assert.equal(whyNotRollback("other", 1, api), "there is no source other, or it is not known yet");
 });
 
 test("a deletion asks for the name and says what stays", async () => {
@@ -197,16 +200,16 @@ test("a deletion asks for the name and says what stays", async () => {
   ]);
   assert.deepEqual(dialog.attached?.({}), { kind: "removal", source: "default" });
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "default");
-  assert.match(dialog.why?.({}, moved) ?? "", /close it and look again$/);
+  assert.match(dialog.blockedReason?.({}, moved) ?? "", /close it and look again$/);
   assert.deepEqual(await carriedOut(actionOf(dialog), undefined), {
     method: "DELETE",
     path: "/admin/v1/sources/default",
     ifMatch: '"118"',
     idempotencyKey: "k1",
     body: "",
-    words: "source default is deleted",
+    message: "source default is deleted",
   });
-  assert.equal(deleteWhy("gone", api), "there is no source gone any more");
+  assert.equal(whyNotDeletable("gone", api), "there is no source gone any more");
 });
 
 test("a new revision replaces only the shown one", () => {
@@ -220,7 +223,7 @@ test("a new revision replaces only the shown one", () => {
     kind: "job",
     job: { kind: "put_document", source: "team-ml", file: "team.yaml", revision: 7 },
   });
-  assert.match(dialog.why?.(valuesOf(dialog), moved) ?? "", /^it is gone, but was at revision 7/);
+  assert.match(dialog.blockedReason?.(valuesOf(dialog), moved) ?? "", /^it is gone, but was at revision 7/);
 });
 
 test("a new source is created unless someone else created it first", () => {
@@ -236,7 +239,8 @@ test("a new source is created unless someone else created it first", () => {
 test("a source's name follows the rules of the gateway", () => {
   const dialog = putDocumentDialog("default", "team.yaml", api);
   for (const name of ["", "-a", "a/b", "a b", "a".repeat(65)]) {
-    assert.match(dialog.why?.({ source: name }, api) ?? "", /^a source's name has/, name);
+    assert.match(dialog.blockedReason?.({ source: name }, api) ?? "", /^a source's name has/, name);
   }
-  for (const name of ["a", "team-ml_2.1", "a".repeat(64)]) assert.equal(dialog.why?.({ source: name }, api), undefined);
+  for (const name of ["a", "team-ml_2.1", "a".repeat(64)])
+    assert.equal(dialog.blockedReason?.({ source: name }, api), undefined);
 });

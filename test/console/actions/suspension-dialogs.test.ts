@@ -137,7 +137,7 @@ test("results name the duration, or that traffic is accepted again", async (cont
   const words: string[] = [];
   for (const task of tasks) {
     assert.ok(task.kind === "actions");
-    for (const action of task.actions) words.push((await action.run(client, { idempotencyKey: "k" })).words);
+    for (const action of task.actions) words.push((await action.run(client, { idempotencyKey: "k" })).message);
   }
   assert.deepEqual(words, [
     "provider:acme-chat suspended for 30m",
@@ -148,7 +148,7 @@ test("results name the duration, or that traffic is accepted again", async (cont
 
 test("a reason that the admin API would refuse cannot be confirmed", () => {
   const dialog = suspendDialog(provider("acme-chat"), incident);
-  const why = (reason: string) => dialog.why?.(answersOf(dialog, { reason }), incident);
+  const why = (reason: string) => dialog.blockedReason?.(answersOf(dialog, { reason }), incident);
   assert.equal(why("console: incident"), undefined);
   assert.equal(why("x".repeat(500)), undefined);
   assert.equal(why(""), "type a reason: callers read it");
@@ -200,8 +200,8 @@ test("the effect is described for each kind", () => {
 test("a dialog says when someone else did the same, and cannot be confirmed", () => {
   const dialog = suspendDialog(provider("acme-chat"), incident);
   const later = contextOf({ ...INCIDENT, list_suspensions: [suspension("acme-chat", { by: "bob" })] });
-  assert.equal(dialog.why?.(answersOf(dialog), incident), undefined);
-  assert.equal(dialog.why?.(answersOf(dialog), later), "provider:acme-chat is suspended already, by bob");
+  assert.equal(dialog.blockedReason?.(answersOf(dialog), incident), undefined);
+  assert.equal(dialog.blockedReason?.(answersOf(dialog), later), "provider:acme-chat is suspended already, by bob");
 });
 
 test("the lift dialog names who suspended it and why", () => {
@@ -211,8 +211,8 @@ test("the lift dialog names who suspended it and why", () => {
     'Effect: provider:beta-labs takes traffic again on all 3 nodes. Suspended by alice@example for "key rotation", lifts in 12m 02s',
   ]);
   assert.deepEqual(requestsOf(dialog, incident), ["DELETE /admin/v1/suspensions/provider:beta-labs"]);
-  assert.equal(dialog.why?.({}, incident), undefined);
-  assert.equal(dialog.why?.({}, contextOf({ list_suspensions: [] })), "beta-labs is not suspended");
+  assert.equal(dialog.blockedReason?.({}, incident), undefined);
+  assert.equal(dialog.blockedReason?.({}, contextOf({ list_suspensions: [] })), "beta-labs is not suspended");
 });
 
 test("suspensions of several kinds are lifted together, without those that are not suspended", () => {
@@ -252,7 +252,7 @@ test("extending counts from now, keeps the reason and warns about an earlier end
   assert.deepEqual(requestsOf(dialog, incident, { duration: "4h" }), [
     'PUT /admin/v1/suspensions/provider:beta-labs {"reason":"key rotation","duration":"4h"}',
   ]);
-  assert.equal(dialog.why?.(answersOf(dialog), contextOf({})), "provider:beta-labs is not suspended");
+  assert.equal(dialog.blockedReason?.(answersOf(dialog), contextOf({})), "provider:beta-labs is not suspended");
 });
 
 test("a new suspension asks for kind and name, and suggests known names", () => {
@@ -271,7 +271,7 @@ test("a new suspension asks for kind and name, and suggests known names", () => 
     linesOf(dialog, incident, { name: "acme-alt" })[0] ?? "",
     /^Effect: new requests skip acme-alt on all 3/,
   );
-  const why = (values: Readonly<Record<string, string>>) => dialog.why?.(answersOf(dialog, values), incident);
+  const why = (values: Readonly<Record<string, string>>) => dialog.blockedReason?.(answersOf(dialog, values), incident);
   assert.equal(why({}), "type the name of what to suspend");
   assert.equal(why({ name: "acme" }), "there is no provider named acme");
   assert.equal(why({ name: "beta-labs" }), "provider:beta-labs is suspended already, by alice@example");
@@ -311,7 +311,11 @@ test("foreign text is shown without its controls", () => {
     suspendDialog(provider(evil, "\u0007"), context),
   ];
   for (const dialog of dialogs) {
-    const shown = [dialog.title, ...linesOf(dialog, context), dialog.why?.(answersOf(dialog), context) ?? ""].join("");
+    const shown = [
+      dialog.title,
+      ...linesOf(dialog, context),
+      dialog.blockedReason?.(answersOf(dialog), context) ?? "",
+    ].join("");
     assert.doesNotMatch(shown, /[\x00-\x1f\x7f-\x9f\u202e]/);
   }
 });
@@ -344,7 +348,7 @@ test("undo lifts a suspension, or suspends again with the reason and the remaini
   const later = contextOf({ ...INCIDENT, list_suspensions: [suspension("acme-chat", {})] });
   assert.ok(suspended);
   assert.equal(suspended(later).title, "Lift provider:acme-chat");
-  assert.equal(suspended(contextOf({ list_suspensions: [] })).why?.({}, later), undefined);
+  assert.equal(suspended(contextOf({ list_suspensions: [] })).blockedReason?.({}, later), undefined);
   assert.deepEqual(requestsOf(suspended(later), later), ["DELETE /admin/v1/suspensions/provider:acme-chat"]);
 
   for (const dialog of [
@@ -358,6 +362,9 @@ test("undo lifts a suspension, or suspends again with the reason and the remaini
     assert.deepEqual(requestsOf(again, incident), [
       'PUT /admin/v1/suspensions/provider:beta-labs {"reason":"key rotation","duration":"12m2s"}',
     ]);
-    assert.equal(again.why?.({}, { ...incident, now: incident.now + 3_600_000 }), "it would have ended by now");
+    assert.equal(
+      again.blockedReason?.({}, { ...incident, now: incident.now + 3_600_000 }),
+      "it would have ended by now",
+    );
   }
 });

@@ -86,7 +86,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   help: { change: HELP },
   prompt: { change: { prompt: { kind: "command", label: ":", edit: { text: "prov /acme", at: 4 }, before: "" } } },
   sorting: { change: { awaitsColumnFor: "sort" } },
-  flash: { change: { flash: { words: "suspended for 30m, revision 88413", tone: "plain", at: NOW } } },
+  flash: { change: { flash: { message: "suspended for 30m, revision 88413", tone: "plain", at: NOW } } },
   page: {
     change: {
       page: {
@@ -104,26 +104,26 @@ const SCENES: Readonly<Record<string, Scene>> = {
   read_only: { change: { isReadOnly: true } },
   dialog: { change: { dialog: opened(SUSPEND) } },
   dialog_field: { change: { dialog: opened(SUSPEND, { focus: 0, edit: { text: "console: incident", at: 7 } }) } },
-  dialog_why: { change: { dialog: opened({ ...SUSPEND, why: () => "gpt-* would have no provider left" }) } },
+  dialog_why: { change: { dialog: opened({ ...SUSPEND, blockedReason: () => "gpt-* would have no provider left" }) } },
   dialog_running: {
-    change: { dialog: opened(SUSPEND, { stage: { kind: "running", words: "suspend now", since: NOW } }) },
+    change: { dialog: opened(SUSPEND, { stage: { kind: "running", message: "suspend now", since: NOW } }) },
   },
   dialog_leaderless: {
     change: {
       now: NOW + 1_400,
       ...LEADERLESS,
-      dialog: opened(SUSPEND, { stage: { kind: "running", words: "suspend now", since: NOW } }),
+      dialog: opened(SUSPEND, { stage: { kind: "running", message: "suspend now", since: NOW } }),
     },
   },
   dialog_failed: {
-    change: { dialog: opened(SUSPEND, { stage: { kind: "failed", words: "503 no_leader: no leader is known" } }) },
+    change: { dialog: opened(SUSPEND, { stage: { kind: "failed", message: "503 no_leader: no leader is known" } }) },
   },
   dialog_done: {
     change: {
       dialog: opened(SUSPEND, {
         stage: {
           kind: "done",
-          words: "minted prod-search",
+          message: "minted prod-search",
           secret: "gwk_a1b2c3d4_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJK012345",
         },
       }),
@@ -225,7 +225,7 @@ test("a dialog that is higher than the screen keeps its confirmation and the fie
 test("a text shown once is complete even on the smallest screen", () => {
   const secret = `gwk_a1b2c3d4_${"s".repeat(43)}012345`;
   const drawn = pictureOf(
-    frameOf(stateAt("60x16", { dialog: opened(SUSPEND, { stage: { kind: "done", words: "minted", secret } }) })),
+    frameOf(stateAt("60x16", { dialog: opened(SUSPEND, { stage: { kind: "done", message: "minted", secret } }) })),
   );
   assert.ok(drawn.replace(/[\s│]/g, "").includes(secret));
   assert.match(drawn, /shown only once: copy it now \(c\)/);

@@ -10,7 +10,7 @@ import type { DialogState, State, TableState } from "../../../src/console/model/
 import { tableOf } from "../../../src/console/model/table.ts";
 import { type Line, textOfLine } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
-import { initialState } from "../../../src/console/store/initial.ts";
+import { initialState } from "../../../src/console/store/initial-state.ts";
 
 export const NOW = Date.UTC(2026, 10, 20, 14, 2, 7);
 
@@ -127,15 +127,15 @@ export function providersView(rows: readonly Row[] = ROWS): View {
     group: "providers",
     needs: () => [{ id: "list_backends" }],
     offers: [
-      { verb: "suspend", needsRow: true, takesMany: true, start: () => ({ kind: "flash", words: "suspended" }) },
+      { verb: "suspend", needsRow: true, takesMany: true, start: () => ({ kind: "flash", message: "suspended" }) },
       {
         verb: "lift",
         needsRow: true,
-        why: ({ ids: [id = ""] }) => `${id} is not suspended`,
-        start: () => ({ kind: "flash", words: "lifted" }),
+        disabledReason: ({ ids: [id = ""] }) => `${id} is not suspended`,
+        start: () => ({ kind: "flash", message: "lifted" }),
       },
       { verb: "errors", needsRow: true, start: () => ({ kind: "go", place: { view: "errors" } }) },
-      { verb: "create", needsRow: false, label: "new provider", start: () => ({ kind: "flash", words: "new" }) },
+      { verb: "create", needsRow: false, label: "new provider", start: () => ({ kind: "flash", message: "new" }) },
     ],
     body: {
       kind: "table",
@@ -301,7 +301,7 @@ export const SUSPEND: Dialog = {
     kind: "actions",
     actions: [
       actionOf("put_suspension", { params: { kind: "provider", name: "acme-chat" }, body: { reason } }, () => ({
-        words: "suspended",
+        message: "suspended",
       })),
     ],
   }),

@@ -48,9 +48,9 @@ const edit = HARD_TEXT.chain((text) => {
 
 const stage: fc.Arbitrary<DialogState["stage"]> = fc.oneof(
   fc.constant({ kind: "asking" as const }),
-  HARD_TEXT.map((words) => ({ kind: "running" as const, words, since: 0 })),
-  HARD_TEXT.map((words) => ({ kind: "failed" as const, words })),
-  fc.record({ kind: fc.constant("done" as const), words: HARD_TEXT, secret: HARD_TEXT }),
+  HARD_TEXT.map((message) => ({ kind: "running" as const, message, since: 0 })),
+  HARD_TEXT.map((message) => ({ kind: "failed" as const, message })),
+  fc.record({ kind: fc.constant("done" as const), message: HARD_TEXT, secret: HARD_TEXT }),
 );
 
 const dialog: fc.Arbitrary<DialogState> = fc
@@ -138,7 +138,7 @@ function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never):
     awaitsColumnFor: given.awaitsColumnFor,
     dialog: given.dialog,
     prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
-    flash: given.flash === undefined ? undefined : { words: given.flash, tone: "warn", at: NOW },
+    flash: given.flash === undefined ? undefined : { message: given.flash, tone: "warn", at: NOW },
     ...(given.isOffline && { link: { ...state.link, endpoints: 2, state: offline } }),
   };
 }

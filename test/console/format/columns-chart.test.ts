@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { columnsChart, narrowBands } from "../../../src/console/format/columns-chart.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 
-const texts = (values: readonly (number | null)[], rows: number, most: number): readonly string[] =>
-  columnsChart([{ tone: "plain", values }], { rows, most, cursor: undefined }).map(textOfLine);
+const texts = (values: readonly (number | null)[], rows: number, maxValue: number): readonly string[] =>
+  columnsChart([{ tone: "plain", values }], { rows, maxValue, cursor: undefined }).map(textOfLine);
 
 test("a column is as high as its value, zero has a mark, and unknown values are gaps", () => {
   assert.deepEqual(texts([0, 1, 4, 8, null], 1, 8), ["·▁▄▇ "], "the topmost eighth parts it from what is above");
@@ -22,7 +22,7 @@ test("a few failures among many requests are visible at the bottom of the column
       { tone: "fail", values: [0, 1] },
       { tone: "plain", values: [999, 999] },
     ],
-    { rows: 2, most: 1_000, cursor: undefined },
+    { rows: 2, maxValue: 1_000, cursor: undefined },
   );
   assert.deepEqual(
     [above, below].map((line) => line.map(({ tone }) => tone)),
@@ -32,10 +32,10 @@ test("a few failures among many requests are visible at the bottom of the column
 
 test("the cursor is a line through the chart, dark on a column", () => {
   assert.deepEqual(
-    columnsChart([{ tone: "plain", values: [0, 0, 0] }], { rows: 2, most: 3, cursor: 1 }).map(textOfLine),
+    columnsChart([{ tone: "plain", values: [0, 0, 0] }], { rows: 2, maxValue: 3, cursor: 1 }).map(textOfLine),
     [" │ ", "·│·"],
   );
-  const lines = columnsChart([{ tone: "plain", values: [3, 3, 3] }], { rows: 3, most: 3, cursor: 1 });
+  const lines = columnsChart([{ tone: "plain", values: [3, 3, 3] }], { rows: 3, maxValue: 3, cursor: 1 });
   for (const line of lines)
     assert.deepEqual(
       line.map(({ isInverse = false }) => isInverse),
@@ -68,7 +68,7 @@ test("a chart has exactly its rows and a cell per value, for any values", () => 
       fc.double({ min: 0, max: 1e12, noNaN: true }),
       (pairs, rows, most) => {
         const bands = [0, 1].map((of) => ({ tone: "warn" as const, values: pairs.map((pair) => pair[of] ?? null) }));
-        const lines = columnsChart(bands, { rows, most, cursor: 0 }).map(textOfLine);
+        const lines = columnsChart(bands, { rows, maxValue: most, cursor: 0 }).map(textOfLine);
         assert.equal(lines.length, rows);
         for (const line of lines) assert.match(line, new RegExp(`^[ ·│▁-█]{${pairs.length}}$`));
       },

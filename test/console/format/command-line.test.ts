@@ -8,7 +8,7 @@ import { commandOf, commandsOfTask, quoted } from "../../../src/console/format/c
 import { actionOf } from "../../../src/console/model/action.ts";
 
 const DOOR = { endpointFlags: "-socket /run/gateway.sock" };
-const nothing = () => ({ words: "" });
+const nothing = () => ({ message: "" });
 
 test("an action with a body is written with endpoint, quoted body, method and path", () => {
   const action = actionOf(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { cellsOfLine, cutLine, fitLine, spread, wrapLine } from "../../../src/console/format/fit.ts";
+import { cellsOfLine, cutLine, fitLine, spread, wrapLine } from "../../../src/console/format/fit-line.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { LINES } from "../draw/arbitrary.ts";
 

@@ -6,7 +6,7 @@ import type { Line } from "../../../src/console/model/text.ts";
 import { createScene, OPEN_GATE } from "./scene.ts";
 
 const { renderConsole } = await import("../../../src/console/parts/render-console.tsx");
-const { COLOURS } = await import("../../../src/console/parts/theme.ts");
+const { DEFAULT_THEME } = await import("../../../src/console/parts/theme.ts");
 
 const [COLUMNS, ROWS] = [120, 35];
 const STATES = 1_000;
@@ -32,7 +32,7 @@ const screen = renderConsole({
     },
   },
   store: scene,
-  theme: COLOURS,
+  theme: DEFAULT_THEME,
   isScreenReader: false,
   gate: OPEN_GATE,
   onCrash(error) {

@@ -7,13 +7,13 @@ import fc from "fast-check";
 import { cellsOf } from "../../../src/base/index.ts";
 import type { Line, Tone } from "../../../src/console/model/text.ts";
 import { createPaintedRows, TOKEN_CELLS } from "../../../src/console/parts/painted-rows.ts";
-import { COLOURS, paint, runsOf } from "../../../src/console/parts/theme.ts";
+import { DEFAULT_THEME, paint, runsOf } from "../../../src/console/parts/theme.ts";
 
-const plain = (text: string) => runsOf([{ text }], COLOURS);
+const plain = (text: string) => runsOf([{ text }], DEFAULT_THEME);
 
 test("a row has one token while its painting is unchanged, and tokens are replaced by the rows", () => {
   const rows = createPaintedRows();
-  const red = runsOf([{ text: "red", tone: "fail" }, { text: " $& $1" }], COLOURS);
+  const red = runsOf([{ text: "red", tone: "fail" }, { text: " $& $1" }], DEFAULT_THEME);
   const [first, second] = [rows.tokenOf(0, red), rows.tokenOf(11, plain("日"))];
   assert.equal(rows.tokenOf(0, red), first);
   assert.notEqual(rows.tokenOf(11, plain("月")), second);
@@ -77,8 +77,8 @@ test("whatever a row showed before, an update equals a full rewrite", async () =
       for (const [row, line] of frames) {
         const place = `\u001b[${row + 1};1H`;
         // Written like Ink does, without erasing the line the first time.
-        changed.write(place + rows.fill(`\u001b[1G\u001b[K${rows.tokenOf(row, runsOf(line, COLOURS))}`));
-        whole.write(`${place}\u001b[1G\u001b[K${paint(line, COLOURS)}`);
+        changed.write(place + rows.fill(`\u001b[1G\u001b[K${rows.tokenOf(row, runsOf(line, DEFAULT_THEME))}`));
+        whole.write(`${place}\u001b[1G\u001b[K${paint(line, DEFAULT_THEME)}`);
       }
       assert.deepEqual(await looksOf(changed), await looksOf(whole));
     }),

@@ -7,7 +7,7 @@ import { createScene, OPEN_GATE, type Scene, settled } from "./scene.ts";
 import { createTerminal, type TestTerminal } from "./terminal.ts";
 
 const { renderConsole } = await import("../../../src/console/parts/render-console.tsx");
-const { COLOURS, MONO } = await import("../../../src/console/parts/theme.ts");
+const { DEFAULT_THEME, MONO } = await import("../../../src/console/parts/theme.ts");
 
 const CLEARS = /\x1b\[[23]J/;
 
@@ -25,7 +25,7 @@ function show(columns: number, rows: number, change: Partial<RenderOptions> = {}
   const screen = renderConsole({
     stdout: terminal,
     store: scene,
-    theme: COLOURS,
+    theme: DEFAULT_THEME,
     isScreenReader: false,
     gate: OPEN_GATE,
     onCrash: (error) => crashes.push(error),

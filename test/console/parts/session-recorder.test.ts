@@ -6,7 +6,7 @@ import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { createRecorder, type RecordFile } from "../../../src/console/parts/session-recorder.ts";
-import { COLOURS } from "../../../src/console/parts/theme.ts";
+import { DEFAULT_THEME } from "../../../src/console/parts/theme.ts";
 import { maskState } from "../../../src/console/store/mask-state.ts";
 import { after, dataOf, key, mintDialog, ROWS, start, step, VIEWS } from "../store/fixture.ts";
 
@@ -57,7 +57,7 @@ const begun = (): State => after(start({ place: { view: "providers" } }), [dataO
 test("a playback ends with the last frame, across resizes, and unchanged frames cost nothing", async () => {
   const file = fileOf();
   let now = NOW;
-  const recorder = createRecorder({ file, now: () => now, theme: COLOURS, onEnd: assert.fail });
+  const recorder = createRecorder({ file, now: () => now, theme: DEFAULT_THEME, onEnd: assert.fail });
   let state = begun();
   for (const chord of ["down", "down", "/", "a", "enter", "?"]) {
     now += 400;
@@ -75,8 +75,8 @@ test("a playback ends with the last frame, across resizes, and unchanged frames 
 
 test("text shown once, typed or pasted is not recorded, in any part of the screen", () => {
   const file = fileOf();
-  const recorder = createRecorder({ file, now: () => NOW, theme: COLOURS, onEnd: assert.fail });
-  const stage = { kind: "done", words: "minted", secret: SECRET } as const;
+  const recorder = createRecorder({ file, now: () => NOW, theme: DEFAULT_THEME, onEnd: assert.fail });
+  const stage = { kind: "done", message: "minted", secret: SECRET } as const;
   const dialog = { id: 1, dialog: mintDialog, values: { name: SECRET }, focus: -1, stage } as const;
   const empty = { text: "", at: 0 };
   const shown: State = { ...begun(), dialog: { ...dialog, typed: empty, edit: empty } };
@@ -101,7 +101,7 @@ test("a recording ends at its limit or on a full disk with one message, and can 
   const file = fileOf();
   const words: string[] = [];
   const recorder = createRecorder({
-    ...{ file, now: () => NOW, theme: COLOURS, maxLength: 20_000 },
+    ...{ file, now: () => NOW, theme: DEFAULT_THEME, maxLength: 20_000 },
     onEnd: (why) => words.push(why),
   });
   let state = begun();

@@ -93,7 +93,7 @@ async function start(owner: Owner, handler: Handler, longest = 10): Promise<Cons
 }
 
 const remove = (id: string) =>
-  actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${id} removed` }));
+  actionOf("delete_cluster_member", { params: { id } }, () => ({ message: `${id} removed` }));
 const removing: Effect = { kind: "task", id: 7, task: { kind: "actions", actions: [remove("n2")] } };
 
 test("a completed action is reported, and then the number of nodes that show it", async (t) => {
@@ -103,9 +103,9 @@ test("a completed action is reported, and then the number of nodes that show it"
       : answer(response, { items: [{ id: "n1", applied: 1 }], index: 1 }),
   );
   it.do(removing);
-  assert.deepEqual(await it.comes("task_done"), { kind: "task_done", id: 7, words: "n2 removed" });
-  const { words } = await it.comes("task_visible");
-  assert.equal(words, "n2 removed (index 1 on 1/1 nodes)");
+  assert.deepEqual(await it.comes("task_done"), { kind: "task_done", id: 7, message: "n2 removed" });
+  const { message } = await it.comes("task_visible");
+  assert.equal(message, "n2 removed (index 1 on 1/1 nodes)");
 });
 
 test("a refused action shows the gateway's message and offers no retry", async (t) => {
@@ -114,7 +114,7 @@ test("a refused action shows the gateway's message and offers no retry", async (
   assert.deepEqual(await it.comes("task_failed"), {
     kind: "task_failed",
     id: 7,
-    words: "409 conflict: it is conflict",
+    message: "409 conflict: it is conflict",
   });
 });
 
@@ -124,13 +124,13 @@ test("an action with an unknown outcome says that a retry is safe, whatever was 
   );
   it.do({ kind: "task", id: 1, task: { kind: "actions", actions: [remove("n3")] } });
   const alone = await it.comes("task_failed");
-  assert.match(alone.words, /may have been made anyway: y sends it again, and it is applied at most once$/);
+  assert.match(alone.message, /may have been made anyway: y sends it again, and it is applied at most once$/);
   it.do({ kind: "task", id: 2, task: { kind: "actions", actions: [remove("n2"), remove("n3")] } });
   const second = await eventually("the second failure", () =>
     it.events.find((event) => event.kind === "task_failed" && event.id === 2),
   );
   assert.match(
-    "words" in second ? second.words : "",
+    "message" in second ? second.message : "",
     /^1 of 2 done.*y sends it again, and it is applied at most once$/,
   );
 });
@@ -142,7 +142,7 @@ test("a local document is written only over the revision that was shown", async 
   await writeFile(join(it.folder, "a.yaml"), "version: 5\n");
   const job = { kind: "put_document", source: "default", file: "a.yaml", revision: 4 } as const;
   it.do({ kind: "task", id: 3, task: { kind: "job", job } });
-  assert.equal((await it.comes("task_done")).words, "default: revision 5 in force");
+  assert.equal((await it.comes("task_done")).message, "default: revision 5 in force");
   const put = it.peers[0]?.asked.find(({ request }) => request.method === "PUT");
   assert.equal(put?.request.headers["if-match"], '"4"');
 });
@@ -222,7 +222,7 @@ test("a text is saved once, and not over an existing file", async (t) => {
   const effect: Effect = { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "[]", what: "2 rows" } };
   it.do(effect);
   assert.deepEqual((await it.comes("flash")).flash, {
-    words: `saved 2 rows to ${join(it.folder, "a.json")}`,
+    message: `saved 2 rows to ${join(it.folder, "a.json")}`,
     tone: "plain",
   });
   assert.equal(await readFile(join(it.folder, "a.json"), "utf8"), "[]");
@@ -251,7 +251,7 @@ test("a copy is announced without its content", async (t) => {
   it.do({ kind: "copy", text: "sk-secret" });
   it.do({ kind: "copy", text: "sk-secret, too long" });
   assert.deepEqual(it.called, ["copy sk-secret", "copy sk-secret, too long"]);
-  const words = it.events.map((event) => (event.kind === "flash" ? event.flash.words : ""));
+  const words = it.events.map((event) => (event.kind === "flash" ? event.flash.message : ""));
   assert.deepEqual(words, ["copied, if the terminal supports it (OSC 52)", "too long for the terminal's clipboard"]);
 });
 

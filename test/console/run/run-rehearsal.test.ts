@@ -75,11 +75,11 @@ for (const [name, handler, why] of NONE) {
   test(`an empty rehearsal is one line: ${name}`, async (t) => {
     const { outcome } = await rehearsing(t, REQUEST, handler);
     assert.equal(outcome.kind, "none");
-    assert.match(outcome.kind === "none" ? outcome.why : "", why);
+    assert.match(outcome.kind === "none" ? outcome.reason : "", why);
   });
 }
 
 test("an unreadable file is reported", async (t) => {
   const request = { source: "default", from: { kind: "file", file: "absent" } } as const;
-  assert.deepEqual((await rehearsing(t, request, result)).outcome, { kind: "none", why: "no such file" });
+  assert.deepEqual((await rehearsing(t, request, result)).outcome, { kind: "none", reason: "no such file" });
 });

@@ -10,7 +10,7 @@ import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer } from "../watch/support/peer.ts";
 
 const remove = (id: string): Action =>
-  actionOf("delete_cluster_member", { params: { id } }, () => ({ words: `${id} removed` }));
+  actionOf("delete_cluster_member", { params: { id } }, () => ({ message: `${id} removed` }));
 
 const removing = (...ids: readonly string[]): Task => ({ kind: "actions", actions: ids.map(remove) });
 
@@ -45,7 +45,7 @@ async function start(
         signal: new AbortController().signal,
         unsettled,
         secretIn: async (text) => (text.includes("hunter2") ? "GENERIC_SECRET" : undefined),
-        onProgress: (words) => told.push(words),
+        onProgress: (message) => told.push(message),
         job(request) {
           jobs.push(request);
           return job(request);
@@ -58,13 +58,13 @@ const keysOf = ({ asked }: Peer): readonly unknown[] => asked.map(({ request }) 
 
 test("a single action has its own result text and no progress", async (t) => {
   const doing = await start(t, accept);
-  assert.deepEqual(await doing.do(removing("n2")), { words: "n2 removed" });
+  assert.deepEqual(await doing.do(removing("n2")), { message: "n2 removed" });
   assert.deepEqual(doing.told, []);
 });
 
 test("several actions are sent in order, each with its own idempotency key, and counted", async (t) => {
   const doing = await start(t, accept);
-  assert.deepEqual(await doing.do(removing("n2", "n3", "n4")), { words: "3 done; the last: n4 removed" });
+  assert.deepEqual(await doing.do(removing("n2", "n3", "n4")), { message: "3 done; the last: n4 removed" });
   assert.deepEqual(
     doing.peer.asked.map(({ path }) => path),
     ["/cluster_members/n2", "/cluster_members/n3", "/cluster_members/n4"],
@@ -75,7 +75,7 @@ test("several actions are sent in order, each with its own idempotency key, and 
 
 test("a task without actions says that there was nothing to do", async (t) => {
   const doing = await start(t, accept);
-  assert.deepEqual(await doing.do(removing()), { words: "nothing to do" });
+  assert.deepEqual(await doing.do(removing()), { message: "nothing to do" });
 });
 
 test("the first failure ends the task, and earlier results are reported", async (t) => {
@@ -132,7 +132,7 @@ test("steps run in order, and their results are joined", async (t) => {
       { kind: "actions", actions: [remove("n2")] },
     ],
   };
-  assert.deepEqual(await doing.do(steps), { words: "saved; n2 removed" });
+  assert.deepEqual(await doing.do(steps), { message: "saved; n2 removed" });
   assert.deepEqual(doing.jobs, [job]);
 });
 
@@ -164,7 +164,7 @@ test("a step that fails after a successful one reports both", async (t) => {
 test("a reason that contains a secret is not sent, and nothing else of its dialog is", async (t) => {
   const doing = await start(t, accept);
   const suspend = (name: string, reason: string): Action =>
-    actionOf("put_suspension", { params: { kind: "model", name }, body: { reason } }, () => ({ words: "done" }));
+    actionOf("put_suspension", { params: { kind: "model", name }, body: { reason } }, () => ({ message: "done" }));
   const task: Task = { kind: "actions", actions: [suspend("a", "key rotation"), suspend("b", "password=hunter2")] };
   await assert.rejects(doing.do(task), (error) => {
     assert.ok(error instanceof Error);

@@ -53,7 +53,7 @@ contexts:
       key: "ctrl-g",
       name: "open the runbook",
       views: ["providers", "errors"],
-      run: { kind: "words", words: ["open", "a b", "https://wiki/{name}"] },
+      run: { kind: "argv", argv: ["open", "a b", "https://wiki/{name}"] },
     },
     { key: "!", name: "log", views: undefined, run: { kind: "shell", text: "journalctl | grep {name}" } },
   ]);

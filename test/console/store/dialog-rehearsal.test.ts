@@ -57,7 +57,7 @@ test("a rehearsal starts when the dialog opens, once, and the dialog can be conf
   assert.deepEqual(step(begun.state, { kind: "tick", now: 5 }).effects, []);
   const [task] = step(begun.state, key("y")).effects;
   assert.equal(task?.kind, "task");
-  assert.match(pressed(begun.state, "enter").flash?.words ?? "", /still rehearsing/);
+  assert.match(pressed(begun.state, "enter").flash?.message ?? "", /still rehearsing/);
 });
 
 test("the effect is above the other text, and is read aloud", () => {
@@ -73,7 +73,7 @@ test("the effect is above the other text, and is read aloud", () => {
 const PLAIN: readonly (readonly [name: string, outcome: RehearsalOutcome, shows: RegExp])[] = [
   [
     "no rehearsal was made",
-    { kind: "none", why: "the policy does not permit it" },
+    { kind: "none", reason: "the policy does not permit it" },
     /not rehearsed: the policy does not/,
   ],
   ["nothing changes", done({ same: 2, refused: 0, changes: [], examples: [] }), /all with the same outcome/],

@@ -9,7 +9,7 @@ import type { Effect, Event, State, Step } from "../../../src/console/model/stat
 import { type TableSpec, tableOf } from "../../../src/console/model/table.ts";
 import { line, span } from "../../../src/console/model/text.ts";
 import type { View } from "../../../src/console/model/view.ts";
-import { type InitialOptions, initialState } from "../../../src/console/store/initial.ts";
+import { type InitialOptions, initialState } from "../../../src/console/store/initial-state.ts";
 import { createStep, type StepWorkbench } from "../../../src/console/store/reducer.ts";
 
 export const NOW = Date.parse("2026-11-20T14:02:07Z");
@@ -69,7 +69,7 @@ const SPEC: TableSpec<Row> = {
 
 const suspension = (name: string) =>
   actionOf("put_suspension", { params: { kind: "provider", name }, body: { reason: "it's down" } }, () => ({
-    words: `provider:${name} suspended`,
+    message: `provider:${name} suspended`,
   }));
 
 export const suspendDialog = (names: readonly string[]): Dialog => ({
@@ -88,7 +88,7 @@ export const suspendDialog = (names: readonly string[]): Dialog => ({
   ],
   lines: () => [],
   confirm: { kind: "yes", button: "suspend now" },
-  why: ({ reason }) => (reason === "no" ? "that is no reason" : undefined),
+  blockedReason: ({ reason }) => (reason === "no" ? "that is no reason" : undefined),
   task: () => ({ kind: "actions", actions: names.map(suspension) }),
   undo: () => () => liftDialog(names),
 });
@@ -99,7 +99,7 @@ const liftDialog = (names: readonly string[]): Dialog => ({
   fields: [],
   lines: () => [["Effect", line("takes traffic again")]],
   confirm: { kind: "yes", button: "lift now" },
-  why: (_, { data }) =>
+  blockedReason: (_, { data }) =>
     ((data.get({ id: "list_backends" })?.value ?? []) as unknown as readonly Row[]).some(
       ({ name, state }) => names.includes(name) && state === "idle",
     )
@@ -108,7 +108,7 @@ const liftDialog = (names: readonly string[]): Dialog => ({
   task: () => ({
     kind: "actions",
     actions: names.map((name) =>
-      actionOf("delete_suspension", { params: { kind: "provider", name } }, () => ({ words: `${name} lifted` })),
+      actionOf("delete_suspension", { params: { kind: "provider", name } }, () => ({ message: `${name} lifted` })),
     ),
   }),
 });
@@ -129,7 +129,7 @@ export const mintDialog: Dialog = {
   confirm: { kind: "yes", button: "mint" },
   task: ({ name = "" }) => ({
     kind: "actions",
-    actions: [actionOf("create_key", { body: { name } }, () => ({ words: `minted ${name}` }))],
+    actions: [actionOf("create_key", { body: { name } }, () => ({ message: `minted ${name}` }))],
   }),
 };
 
@@ -160,8 +160,8 @@ export const backends: View = {
     {
       verb: "lift",
       needsRow: true,
-      why: ({ ids }) => `${ids.join()} is not suspended`,
-      start: () => ({ kind: "flash", words: "lifted" }),
+      disabledReason: ({ ids }) => `${ids.join()} is not suspended`,
+      start: () => ({ kind: "flash", message: "lifted" }),
     },
     {
       verb: "remove",
@@ -190,7 +190,7 @@ export const backends: View = {
         next: (file) => ({ kind: "job", job: { kind: "save_text", file, text: "x", what: "a text" } }),
       }),
     },
-    { verb: "errors", needsRow: true, start: ({ ids }) => ({ kind: "flash", words: ids.join(), tone: "warn" }) },
+    { verb: "errors", needsRow: true, start: ({ ids }) => ({ kind: "flash", message: ids.join(), tone: "warn" }) },
   ],
 };
 

@@ -53,11 +53,11 @@ test("Enter runs the selected entry: opens a dialog, goes to a view, moves, or s
   assert.equal(pressed(searched("all at a glance"), "enter").place.view, "overview");
   assert.equal(pressed(searched("sort by the column whose"), "enter").awaitsColumnFor, "sort");
   assert.equal(pressed(searched("freeze the screen"), "enter").frozen?.now, NOW);
-  assert.match(pressed(searched("lift the suspension"), "enter").flash?.words ?? "", /is not suspended/);
+  assert.match(pressed(searched("lift the suspension"), "enter").flash?.message ?? "", /is not suspended/);
   const copied = lastStep(searched("copy the name"), "enter");
   assert.deepEqual(copied.effects, [{ kind: "copy", text: "acme-chat" }]);
   const digits = pressed(searched("view of that number"), "enter");
-  assert.match(digits.flash?.words ?? "", /one of the keys 1-9/);
+  assert.match(digits.flash?.message ?? "", /one of the keys 1-9/);
   assert.equal(digits.prompt?.kind, "help");
 });
 

@@ -7,7 +7,7 @@ import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store
 import { online, pressed, ROWS, typed, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.words ?? "";
+const words = (state: State): string => state.flash?.message ?? "";
 const marks = (state: State): readonly string[] => [...tableStateOf(state).marks].sort();
 
 test("Space marks a row and moves on, and stays on the last row", () => {

@@ -159,7 +159,7 @@ for (const [text, title, words] of VERBS) {
   test(`:${text} ${title === undefined ? "says why it does nothing" : "opens the dialog"}, and changes nothing by itself`, () => {
     const there = typedNamed(text);
     assert.equal(there.dialog?.dialog.title, title);
-    assert.match(there.flash?.words ?? "", words, JSON.stringify([there.dialog?.dialog.title, there.place]));
+    assert.match(there.flash?.message ?? "", words, JSON.stringify([there.dialog?.dialog.title, there.place]));
     const readOnly = typedNamed(text, "enter", online(undefined, { isReadOnly: true }));
     assert.equal(readOnly.dialog, undefined);
   });
@@ -204,6 +204,6 @@ test("lists with possible names are read while typing, and Enter waits for them"
   ] as const) {
     const late = through(at(text), enter, { kind: "tick", now: NOW + 10_000 });
     assert.equal(late.prompt, undefined, "it waits for a limited time");
-    assert.match(late.flash?.words ?? "", words);
+    assert.match(late.flash?.message ?? "", words);
   }
 });

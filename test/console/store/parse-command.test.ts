@@ -55,7 +55,7 @@ for (const [text, words] of WRONG) {
   test(`:${text} is not a command, and the closest ones are suggested`, () => {
     const command = commandOfText(text, VIEWS);
     assert.ok(command.kind === "wrong");
-    assert.match(command.words, words);
+    assert.match(command.message, words);
   });
 }
 
@@ -63,5 +63,5 @@ test("a common prefix of two view names is ambiguous", () => {
   const views = VIEWS.map((view, at) => ({ ...view, id: `v${at}`, aliases: [] }));
   const command = commandOfText("v", views);
   assert.ok(command.kind === "wrong");
-  assert.equal(command.words, "v may be v0, v1, v2, v3, v4");
+  assert.equal(command.message, "v may be v0, v1, v2, v3, v4");
 });

@@ -43,7 +43,7 @@ for (const [where, chords] of [
     test(`a key ${how} ${where} leads to the key with its id`, () => {
       const state = after(pressed(chords), ...events);
       assert.deepEqual([state.place, state.prompt], [{ view: "keys", subject: id }, undefined]);
-      assert.match(state.flash?.words ?? "", new RegExp(`key ${id}: the pasted text was not kept; .* X revokes it`));
+      assert.match(state.flash?.message ?? "", new RegExp(`key ${id}: the pasted text was not kept; .* X revokes it`));
       assertUnkept(state);
       assert.equal(filterText(after(state, key("esc"))), "", "nor is it a filter of where it was typed");
     });
@@ -54,7 +54,7 @@ test("a key in a statement is removed, and the text around it stays", () => {
   for (const events of [[paste(`select '${text}'`)], chordsOf(`select '${text}`)]) {
     const state = after(pressed("9"), ...events);
     assert.equal(state.place.view, "query");
-    assert.match(state.flash?.words ?? "", new RegExp(`:keys ${id}`));
+    assert.match(state.flash?.message ?? "", new RegExp(`:keys ${id}`));
     assertUnkept(state);
   }
 });

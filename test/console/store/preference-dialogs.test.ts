@@ -16,7 +16,7 @@ import { tableRegions } from "../../../src/console/store/layout.ts";
 import { listingOf, tableStateOf } from "../../../src/console/store/selectors.ts";
 import { after, backends, lastStep, online, pressed, typed, VIEWS } from "./fixture.ts";
 
-const words = ({ flash }: State): string | undefined => flash?.words;
+const words = ({ flash }: State): string | undefined => flash?.message;
 const heads = (state: State): readonly string[] => listingOf(state, VIEWS)?.table.columns.map(({ head }) => head) ?? [];
 
 function keptBy({ effects }: Step): PreferenceChange {

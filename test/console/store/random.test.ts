@@ -69,10 +69,10 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: fc.nat(20_000).map((ms): Event => ({ kind: "tick", now: NOW + ms })) },
   {
     weight: 2,
-    arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, words: `made ${SECRET}`, secret: SECRET })),
+    arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, message: `made ${SECRET}`, secret: SECRET })),
   },
-  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, words: "done" })) },
-  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_failed", id: of, words: "no leader" })) },
+  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_done", id: of, message: "done" })) },
+  { weight: 2, arbitrary: id.map((of): Event => ({ kind: "task_failed", id: of, message: "no leader" })) },
   { weight: 1, arbitrary: id.map((of): Event => ({ kind: "page_loaded", id: of, lines: [[{ text: "loaded" }]] })) },
 );
 
@@ -181,12 +181,12 @@ test("Esc returns to the root in a limited number of steps when nothing is runni
       let state: State = { ...after(begun(false), all), flash: undefined };
       if (state.dialog?.stage.kind === "running") {
         state = {
-          ...after(state, [{ kind: "task_failed", id: state.dialog.id, words: "no leader" }]),
+          ...after(state, [{ kind: "task_failed", id: state.dialog.id, message: "no leader" }]),
           flash: undefined,
         };
       }
       let steps = 0;
-      while (state.flash?.words !== "q quits") {
+      while (state.flash?.message !== "q quits") {
         const next = step({ ...state, flash: undefined }, key("esc"));
         assert.ok(next.effects.every(({ kind }) => kind === "cancel"));
         state = next.state;

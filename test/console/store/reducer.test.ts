@@ -9,7 +9,7 @@ import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store
 import { after, dataOf, key, lastStep, NOW, online, pressed, ROWS, start, step, typed, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.words ?? "";
+const words = (state: State): string => state.flash?.message ?? "";
 const paste = (text: string): Event => ({ kind: "paste", text });
 const sorted = (state: State): string => {
   const sort = listingOf(state, VIEWS)?.sort;
@@ -213,7 +213,7 @@ test("r reads and redraws, Ctrl-Z suspends the process, O switches to the next a
 });
 
 test("a message disappears after six seconds; warnings and failures stay in the log", () => {
-  const state = after(online(), [{ kind: "flash", flash: { words: "broken", tone: "fail" } }]);
+  const state = after(online(), [{ kind: "flash", flash: { message: "broken", tone: "fail" } }]);
   assert.equal(words(after(state, [{ kind: "tick", now: NOW + 5_999 }])), "broken");
   assert.equal(words(after(state, [{ kind: "tick", now: NOW + 6_000 }])), "");
   assert.match(command(state, "log").page?.lines?.map(textOfLine).join("\n") ?? "", /14:02:07Z {2}broken/);
@@ -227,7 +227,7 @@ test("the message for a key disappears with the next key, and a failure stays", 
     words(asked),
   );
   for (const chord of ["j", "s", "?", ":", "/", "2", "d"]) assert.equal(words(pressed(asked, chord)), "", chord);
-  const failed = after(online(), [{ kind: "flash", flash: { words: "refused", tone: "fail" } }]);
+  const failed = after(online(), [{ kind: "flash", flash: { message: "refused", tone: "fail" } }]);
   assert.equal(words(pressed(failed, "?")), "refused");
 });
 
@@ -247,7 +247,7 @@ test("a lost connection and a new leader are announced", () => {
     "",
     "it ends with its cause",
   );
-  const done: Event = { kind: "task_done", id: 1, words: "suspended" };
+  const done: Event = { kind: "task_done", id: 1, message: "suspended" };
   const between = after(state, [done, { kind: "link", link }]);
   assert.equal(words(between), "suspended; offline: no connection");
   assert.equal(words(after(between, [{ kind: "link", link: stepBack }])), "suspended");
@@ -258,7 +258,7 @@ test("a lost connection and a new leader are announced", () => {
 
 test("news wait behind the result of an action until its time is over, and do not extend it", () => {
   const led = (leader: string, now = NOW): Event => dataOf({ get_status: { leader } }, now);
-  const done = after(online(), [led("n1"), { kind: "task_done", id: 1, words: "suspended for 30m" }]);
+  const done = after(online(), [led("n1"), { kind: "task_done", id: 1, message: "suspended for 30m" }]);
   const later = after(done, [led("n2", NOW + 2_000)]);
   assert.equal(words(later), "suspended for 30m; n2 is the leader now");
   assert.equal(words(after(later, [led("n3", NOW + 4_000)])), "suspended for 30m; n3 is the leader now");
@@ -266,13 +266,13 @@ test("news wait behind the result of an action until its time is over, and do no
   const seen = (count: string): Event => ({
     kind: "task_visible",
     task: "suspended for 30m",
-    words: `suspended for 30m (${count})`,
+    message: `suspended for 30m (${count})`,
   });
   const counted = after(done, [seen("1/3"), seen("2/3"), led("n2")]);
   assert.equal(words(counted), "suspended for 30m (2/3); n2 is the leader now", "the count outlives the news");
-  const failed = after(online(), [{ kind: "task_failed", id: 1, words: "no leader" }]);
+  const failed = after(online(), [{ kind: "task_failed", id: 1, message: "no leader" }]);
   assert.equal(
-    words(after(failed, [{ kind: "flash", flash: { words: "seen on 3/3", tone: "plain" } }])),
+    words(after(failed, [{ kind: "flash", flash: { message: "seen on 3/3", tone: "plain" } }])),
     "no leader; seen on 3/3",
   );
   assert.equal(words(pressed(failed, "O")), "only one gateway is configured", "a key has its own answer");

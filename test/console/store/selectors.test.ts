@@ -96,21 +96,24 @@ const why = (state: State, verb: string) => offersOf(state, VIEWS).find(({ offer
 
 test("an unavailable action says why", () => {
   const begun = online();
-  assert.equal(why(begun, "suspend")?.why, undefined);
-  assert.equal(why(begun, "lift")?.why, "acme-chat is not suspended");
-  assert.equal(why(online([]), "suspend")?.why, "no row");
-  assert.equal(why(online([]), "mint")?.why, undefined);
-  assert.equal(why(pressed(begun, "space down space"), "remove")?.why, "X works on one row, but 2 are marked");
-  assert.equal(why(pressed(begun, "z"), "suspend")?.why, "the screen is frozen; press z to resume");
-  assert.equal(why(pressed(begun, "z"), "view")?.why, undefined);
-  assert.equal(why(start(), "mint")?.why, "not available while connecting");
-  assert.equal(why(offline(begun), "suspend")?.why, "not available while OFFLINE: no connection");
+  assert.equal(why(begun, "suspend")?.disabledReason, undefined);
+  assert.equal(why(begun, "lift")?.disabledReason, "acme-chat is not suspended");
+  assert.equal(why(online([]), "suspend")?.disabledReason, "no row");
+  assert.equal(why(online([]), "mint")?.disabledReason, undefined);
+  assert.equal(
+    why(pressed(begun, "space down space"), "remove")?.disabledReason,
+    "X works on one row, but 2 are marked",
+  );
+  assert.equal(why(pressed(begun, "z"), "suspend")?.disabledReason, "the screen is frozen; press z to resume");
+  assert.equal(why(pressed(begun, "z"), "view")?.disabledReason, undefined);
+  assert.equal(why(start(), "mint")?.disabledReason, "not available while connecting");
+  assert.equal(why(offline(begun), "suspend")?.disabledReason, "not available while OFFLINE: no connection");
 });
 
 test("read-only mode hides writing verbs and shows reading ones", () => {
   const state = online(ROWS, { isReadOnly: true });
   assert.equal(why(state, "suspend")?.isShown, false);
-  assert.equal(why(state, "suspend")?.why, "read-only");
+  assert.equal(why(state, "suspend")?.disabledReason, "read-only");
   assert.equal(why(state, "view")?.isShown, true);
 });
 

@@ -7,7 +7,7 @@ import type { Effect, State, Step } from "../../../src/console/model/state.ts";
 import type { SaveText } from "../../../src/console/model/view.ts";
 import { after, key, lastStep, online, pressed, ROWS, step, typed } from "./fixture.ts";
 
-const words = ({ flash }: State): string | undefined => flash?.words;
+const words = ({ flash }: State): string | undefined => flash?.message;
 const [SAVE] = MOVING.save_table.chords;
 
 /** Saves under the name. */

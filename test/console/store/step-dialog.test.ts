@@ -8,7 +8,7 @@ import type { Effect, Event, State } from "../../../src/console/model/state.ts";
 import { boxOf, focusOf, openDialog, whyNotConfirmed } from "../../../src/console/store/step-dialog.ts";
 import { after, key, lastStep, mintDialog, NOW, online, pressed, step, typed } from "./fixture.ts";
 
-const words = (state: State): string => state.flash?.words ?? "";
+const words = (state: State): string => state.flash?.message ?? "";
 const paste = (text: string): Event => ({ kind: "paste", text });
 const values = (state: State) => state.dialog?.values;
 const focus = (state: State): string | undefined => {
@@ -31,7 +31,7 @@ test("s, Enter and y suspend", () => {
   const { state, effects } = lastStep(online(), "s enter y");
   assert.ok(effects[0]?.kind === "task" && effects[0].task.kind === "actions");
   assert.equal(effects[0].task.actions[0]?.request.path, "/admin/v1/suspensions/provider:acme-chat");
-  assert.deepEqual(state.dialog?.stage, { kind: "running", words: "suspend now", since: NOW });
+  assert.deepEqual(state.dialog?.stage, { kind: "running", message: "suspend now", since: NOW });
 });
 
 for (const [what, event] of [
@@ -85,7 +85,7 @@ test("any text typed at a dialog stays in it and changes nothing", () => {
 });
 
 test("text typed at a dialog without fields confirms nothing, even with a y in it", () => {
-  const suspended = step(pressed(online(), "s enter y"), { kind: "task_done", id: 1, words: "suspended" }).state;
+  const suspended = step(pressed(online(), "s enter y"), { kind: "task_done", id: 1, message: "suspended" }).state;
   const undoing = pressed(suspended, "u");
   assert.equal(undoing.dialog?.dialog.fields.length, 0);
   for (const text of ["busy", "nobody", "buyers", "key", "n y"]) {
@@ -162,32 +162,32 @@ test("while an action runs keys do nothing, and Esc says so", () => {
   assert.deepEqual(lastStep(running, "y").effects, []);
   assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
   assert.equal(words(pressed(running, "esc")), "still running: suspend now");
-  const told = after(running, [{ kind: "task_progress", id: 1, words: "1 of 2" }]);
+  const told = after(running, [{ kind: "task_progress", id: 1, message: "1 of 2" }]);
   assert.equal(words(pressed(told, "esc")), "still running: 1 of 2");
 });
 
 test("a failure stays in the dialog with the gateway's message, and y tries again", () => {
-  const failed = after(pressed(online(), "s enter y"), [{ kind: "task_failed", id: 1, words: "no leader" }]);
-  assert.deepEqual(failed.dialog?.stage, { kind: "failed", words: "no leader" });
-  assert.deepEqual(failed.log, [...online().log, { at: NOW, words: "no leader" }]);
+  const failed = after(pressed(online(), "s enter y"), [{ kind: "task_failed", id: 1, message: "no leader" }]);
+  assert.deepEqual(failed.dialog?.stage, { kind: "failed", message: "no leader" });
+  assert.deepEqual(failed.log, [...online().log, { at: NOW, message: "no leader" }]);
   assert.equal(tasksIn(lastStep(failed, "y").effects), 1);
   assert.equal(pressed(failed, "right").dialog?.stage.kind, "asking");
   assert.equal(pressed(failed, "esc").dialog, undefined);
 });
 
 test("a completed action closes the dialog, is announced and logged, and clears the marks", () => {
-  const done = after(pressed(online(), "space s enter y"), [{ kind: "task_done", id: 1, words: "suspended" }]);
+  const done = after(pressed(online(), "space s enter y"), [{ kind: "task_done", id: 1, message: "suspended" }]);
   assert.equal(done.dialog, undefined);
   assert.equal(words(done), "suspended");
-  assert.equal(done.log.at(-1)?.words, "suspended");
+  assert.equal(done.log.at(-1)?.message, "suspended");
   assert.equal([...done.tables.values()][0]?.marks.size, 0);
-  assert.equal(after(done, [{ kind: "task_done", id: 9, words: "late" }]).log.at(-1)?.words, "late");
+  assert.equal(after(done, [{ kind: "task_done", id: 9, message: "late" }]).log.at(-1)?.message, "late");
 });
 
 test("a text shown once is copied on c, forgotten on Esc alone, and kept nowhere else", () => {
   const secret = "gw-canary-0123456789";
   const running = pressed(typed(pressed(online(), "m"), "ci"), "tab y");
-  const shown = after(running, [{ kind: "task_done", id: 1, words: `minted ci: ${secret}`, secret }]);
+  const shown = after(running, [{ kind: "task_done", id: 1, message: `minted ci: ${secret}`, secret }]);
   assert.equal(shown.dialog?.stage.kind === "done" && shown.dialog.stage.secret, secret);
   const kept = pressed(shown, "enter y n q");
   assert.equal(kept.dialog?.stage.kind, "done");

@@ -12,7 +12,7 @@ test("on a screen too small for a dialog none is opened and none confirmed", () 
 
   const small = step(after(ready, [size(57, 11)]), key("s")).state;
   assert.equal(small.dialog, undefined);
-  assert.match(small.flash?.words ?? "", /too small to show/);
+  assert.match(small.flash?.message ?? "", /too small to show/);
 
   const shrunk = step(after(ready, [key("s"), key("enter"), size(57, 11)]), key("y"));
   assert.deepEqual(shrunk.effects, []);

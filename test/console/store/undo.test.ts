@@ -8,9 +8,9 @@ import { contextOf, cursorRowOf, listingOf, offersOf } from "../../../src/consol
 import { after, dataOf, lastStep, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.words ?? "";
+const words = (state: State): string => state.flash?.message ?? "";
 const done = (state: State, said = "provider:acme-chat suspended"): State =>
-  step(state, { kind: "task_done", id: state.dialog?.id ?? -1, words: said }).state;
+  step(state, { kind: "task_done", id: state.dialog?.id ?? -1, message: said }).state;
 const suspended = (): State => done(pressed(online(), "s enter y"));
 const linesOf = ({ dialog, ...state }: State): readonly string[] =>
   (dialog?.dialog.lines({}, contextOf({ ...state, dialog })) ?? []).map(
@@ -44,20 +44,20 @@ test("u from another row or another view asks first and names what it undoes", (
 test("undo is hinted, and disappears once there is nothing to undo", () => {
   const offered = (state: State) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === "lift");
   const state = suspended();
-  assert.deepEqual([offered(state)?.offer.label, offered(state)?.why], ["undo", undefined]);
-  assert.equal(offered(online())?.why, "acme-chat is not suspended");
+  assert.deepEqual([offered(state)?.offer.label, offered(state)?.disabledReason], ["undo", undefined]);
+  assert.equal(offered(online())?.disabledReason, "acme-chat is not suspended");
   const idle = ROWS.map((row) => (row.name === "acme-chat" ? { ...row, state: "idle" } : row));
   const over = after(state, [dataOf({ list_backends: idle })]);
-  assert.equal(offered(over)?.why, "acme-chat is not suspended");
+  assert.equal(offered(over)?.disabledReason, "acme-chat is not suspended");
 });
 
 test("a failed or irreversible action keeps the previous one undoable", () => {
   const failed = pressed(online(), "s enter y");
-  const after = step(failed, { kind: "task_failed", id: failed.dialog?.id ?? -1, words: "no" }).state;
+  const after = step(failed, { kind: "task_failed", id: failed.dialog?.id ?? -1, message: "no" }).state;
   assert.equal(after.undo, undefined);
   const state = suspended();
   const minted = done(pressed({ ...state, dialog: undefined }, "m"), "minted");
-  assert.equal(minted.undo?.did, "provider:acme-chat suspended");
+  assert.equal(minted.undo?.doneText, "provider:acme-chat suspended");
 });
 
 test("read-only mode offers no undo", () => {

@@ -10,7 +10,7 @@ const environment = (env: EnvironmentOptions["env"], more: Partial<EnvironmentOp
 
 test("a usual terminal has colors and all characters, and no screen reader", () => {
   assert.deepEqual(environment(UTF8), {
-    hasColour: true,
+    hasColor: true,
     isAscii: false,
     isScreenReader: false,
     hasCursor: true,
@@ -29,8 +29,8 @@ test("color depends on NO_COLOR, then FORCE_COLOR, then the terminal", () => {
     [{ TERM: "dumb" }, true, false],
     [{}, false, false],
   ];
-  for (const [env, isTTY, hasColour] of cases) {
-    assert.equal(environment({ ...UTF8, ...env }, { isTTY }).hasColour, hasColour, JSON.stringify({ env, isTTY }));
+  for (const [env, isTTY, hasColor] of cases) {
+    assert.equal(environment({ ...UTF8, ...env }, { isTTY }).hasColor, hasColor, JSON.stringify({ env, isTTY }));
   }
 });
 

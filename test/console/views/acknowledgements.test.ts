@@ -99,7 +99,7 @@ test("the key a acknowledges one or several with reason and expiry, and records 
   ]);
   const [reason] = dialog.fields;
   assert.ok(reason?.kind === "text" && reason.isRequired);
-  assert.match(reason.why?.("") ?? "", /other operators read it/);
+  assert.match(reason.validate?.("") ?? "", /other operators read it/);
   assert.equal(dialogOf(startOf(overviewView, "acknowledge", context, NAME)).title, "Acknowledge provider acme-chat");
 });
 

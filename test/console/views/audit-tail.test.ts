@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { wordsOf } from "../../../src/console/views/audit-record-text.ts";
+import { recordText } from "../../../src/console/views/audit-record-text.ts";
 import { auditTailView } from "../../../src/console/views/audit-tail.ts";
 import { MAX_TAIL_ROWS, parseRecord } from "../../../src/console/views/audit-tail-rows.ts";
 import { bodyOf, cellAt, columnAt, contextOf, record, tableOfView, textsOf } from "./keys-fixture.ts";
@@ -36,7 +36,7 @@ const DENIED = {
 
 test("each event is described", () => {
   const words = (event: string, data: Readonly<Record<string, unknown>>): string =>
-    wordsOf(record({ event, data })).text;
+    recordText(record({ event, data })).text;
   assert.equal(words("admin.write", WRITE), 'put_suspension  provider:beta-labs  by unix:1000  "key rotation"');
   assert.equal(
     words("admin.write", {
@@ -92,10 +92,10 @@ test("a record with any data is one escaped line", () => {
   const events = ["access.decision", "admin.write", "auth.failure", "config.applied", "cluster.change", "x"];
   fc.assert(
     fc.property(fc.constantFrom(...events), fc.jsonValue(), (event, data) => {
-      assert.doesNotMatch(wordsOf(record({ event, data: data as never })).text, /[\p{Cc}\u2028\u202e]/u);
+      assert.doesNotMatch(recordText(record({ event, data: data as never })).text, /[\p{Cc}\u2028\u202e]/u);
     }),
   );
-  assert.match(wordsOf(record({ event: "admin.write", data: { action: "\u001b[2J" } })).text, /\\u001b\[2J/);
+  assert.match(recordText(record({ event: "admin.write", data: { action: "\u001b[2J" } })).text, /\\u001b\[2J/);
 });
 
 const RECORDS = [

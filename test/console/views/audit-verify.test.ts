@@ -19,7 +19,7 @@ test("before the first verification the page says how to start one", () => {
 });
 
 test("a running verification shows its progress", () => {
-  const page = pageOf({ file: "trail.jsonl", state: { kind: "running", words: "12,000 records, 9 MB" } });
+  const page = pageOf({ file: "trail.jsonl", state: { kind: "running", message: "12,000 records, 9 MB" } });
   assert.equal(page, "file  trail.jsonl\n\nverifying: 12,000 records, 9 MB");
 });
 
@@ -35,13 +35,13 @@ test("a report is shown with its verdict as text", () => {
 });
 
 test("an unreadable file is not reported as invalid", () => {
-  const page = pageOf({ file: "t\u001b[2J", state: { kind: "failed", words: "ENOENT" } });
+  const page = pageOf({ file: "t\u001b[2J", state: { kind: "failed", message: "ENOENT" } });
   assert.match(page, /! NOT CHECKED: ENOENT/);
   assert.doesNotMatch(page, /\u001b/);
 });
 
 test("V proposes the previous file", () => {
-  const verification: Verification = { file: "trail.jsonl", state: { kind: "running", words: "" } };
+  const verification: Verification = { file: "trail.jsonl", state: { kind: "running", message: "" } };
   const ask = startOf(auditVerifyView, "verify", [], contextOf({}, { verification }));
   assert.equal(ask.kind === "ask" && ask.initial, "trail.jsonl");
 });

@@ -3,7 +3,7 @@ import test from "node:test";
 import fc from "fast-check";
 import { filterOf } from "../../../src/console/store/filter.ts";
 import { budgetsView } from "../../../src/console/views/budgets.ts";
-import { burnOf, burnText, ownerOf, usedPercent, whyRefusing } from "../../../src/console/views/budgets-bucket.ts";
+import { burnOf, burnText, ownerOf, refusalCause, usedPercent } from "../../../src/console/views/budgets-bucket.ts";
 import {
   bodyOf,
   bucket,
@@ -209,14 +209,14 @@ test("a budget that refuses although something is left says which of the two rea
   const tooLittle =
     "each reserves more than the 900 left: up to a token per input byte, plus max_tokens (16,384 if unset)";
   const notGranted = "the cluster granted its node no units in time (check the quorum)";
-  assert.equal(whyRefusing(row, [refused("budget_exhausted")]), tooLittle);
-  assert.equal(whyRefusing(row, [refused("budget_unavailable")]), notGranted);
+  assert.equal(refusalCause(row, [refused("budget_exhausted")]), tooLittle);
+  assert.equal(refusalCause(row, [refused("budget_unavailable")]), notGranted);
   const both = `${tooLittle}; or ${notGranted}`;
-  assert.equal(whyRefusing(row), both);
-  assert.equal(whyRefusing(row, [refused("budget_exhausted"), refused("budget_unavailable")]), both);
-  assert.equal(whyRefusing(row, [refused("budget_unavailable", { cause_name: "other" })]), both);
-  assert.equal(whyRefusing(row, [refused("budget_unavailable", { last_minute: 0 })]), both);
-  assert.equal(whyRefusing(bucket({ ...row, remaining: 0 }), [refused("budget_unavailable")]), "");
+  assert.equal(refusalCause(row), both);
+  assert.equal(refusalCause(row, [refused("budget_exhausted"), refused("budget_unavailable")]), both);
+  assert.equal(refusalCause(row, [refused("budget_unavailable", { cause_name: "other" })]), both);
+  assert.equal(refusalCause(row, [refused("budget_unavailable", { last_minute: 0 })]), both);
+  assert.equal(refusalCause(bucket({ ...row, remaining: 0 }), [refused("budget_unavailable")]), "");
 });
 
 test("owners are shown without control characters", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RowOf } from "../../../src/admin-api/index.ts";
 import { CERTIFICATES } from "../../../src/console/views/attention-certificates.ts";
-import { saying } from "../../../src/console/views/attention-item.ts";
+import { alertText } from "../../../src/console/views/attention-item.ts";
 import { at, contextOf, NOW } from "./traffic-fixtures.ts";
 
 type CertificateRecord = RowOf<"certificates">;
@@ -27,7 +27,7 @@ const row: CertificateRecord = {
 const said = (changes: Partial<CertificateRecord>): readonly (readonly [string, string])[] =>
   CERTIFICATES.items(contextOf({ list_certificates: [{ ...row, ...changes }] })).map((item) => [
     item.severity,
-    saying(item, NOW),
+    alertText(item, NOW),
   ]);
 
 test("a valid certificate without renewal failures is no alert", () => {

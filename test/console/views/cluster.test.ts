@@ -160,7 +160,7 @@ test("the pane of a removed member is empty", () => {
 function intentOf(verb: VerbId, ids: readonly string[], context: Context): Intent | string {
   const offer = clusterView.offers.find((it) => it.verb === verb);
   assert.ok(offer !== undefined, verb);
-  return offer.why?.({ ids }, context) ?? offer.start({ ids }, context);
+  return offer.disabledReason?.({ ids }, context) ?? offer.start({ ids }, context);
 }
 
 test("every verb that changes the cluster opens a dialog", () => {

@@ -55,7 +55,7 @@ function rowsOf(view: View, context: Context): readonly (readonly string[])[] {
 function intentOf(view: View, verb: VerbId, ids: readonly string[], context: Context): Intent | string {
   const offer = view.offers.find((it) => it.verb === verb);
   assert.ok(offer !== undefined, verb);
-  return offer.why?.({ ids }, context) ?? offer.start({ ids }, context);
+  return offer.disabledReason?.({ ids }, context) ?? offer.start({ ids }, context);
 }
 
 function titleOf(intent: Intent | string): string {

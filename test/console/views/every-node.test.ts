@@ -90,11 +90,11 @@ test("a column shows where nodes differ, and the pane and JSON have each node's 
 
 test("an alert names the only node on which a provider fails, with its numbers", () => {
   const [item] = attentionOf(context);
-  assert.match(item?.says ?? "", /^only on n2: 80\.0 % of attempts fail, 2\.0\/s/);
+  assert.match(item?.text ?? "", /^only on n2: 80\.0 % of attempts fail, 2\.0\/s/);
   const [everywhere] = attentionOf(
     contextOf({ list_backends: PARTS.map((row) => ({ ...row, state: "failing" as const })) }),
   );
-  assert.match(everywhere?.says ?? "", /^20\.0 % of attempts fail, 8\.0\/s/);
+  assert.match(everywhere?.text ?? "", /^20\.0 % of attempts fail, 8\.0\/s/);
 });
 
 test("the title says which nodes the numbers cover", () => {
@@ -133,7 +133,7 @@ const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({
 const refused = (...rows: readonly Partial<RefusalRecord>[]) =>
   attentionOf(contextOf({ list_refusals: rows.map(refusal), list_budgets: [budget("day", { status: "refusing" })] }))
     .filter(({ what }) => what === "REFUSED")
-    .map(({ severity, kind, name, says }) => [severity, kind, name, says]);
+    .map(({ severity, kind, name, text: says }) => [severity, kind, name, says]);
 
 test("a refused caller is one alert over all nodes", () => {
   assert.deepEqual(refused({}, { node: "n2", last_minute: 3, last_hour: 3 }, { code: "gone", last_minute: 0 }), [

@@ -135,7 +135,7 @@ export function offerOf({ offers }: View, verb: VerbId): Offer {
 }
 
 export const whyOf = (view: View, verb: VerbId, ids: readonly string[], context: Context): string | undefined =>
-  offerOf(view, verb).why?.({ ids }, context);
+  offerOf(view, verb).disabledReason?.({ ids }, context);
 
 export const startOf = (view: View, verb: VerbId, ids: readonly string[], context: Context): Intent =>
   offerOf(view, verb).start({ ids }, context);

@@ -256,7 +256,7 @@ test("a node replaced under its id is one alert, which explains the replacement"
     "! AUDIT chain n2: reported audit records that contradict its chain 1 time: one ended at 10,442, another is at 12. This is expected if the node was replaced under its id; otherwise verify its exported trail",
   ]);
   const [item] = attentionOf(contextOf({ list_audit_heads }));
-  assert.deepEqual([item?.id, item?.goes.row], ["audit:n2", "n2/present"]);
+  assert.deepEqual([item?.id, item?.target.row], ["audit:n2", "n2/present"]);
 });
 
 test("missing reads make no alert and no failure", () => {

@@ -48,7 +48,7 @@ const trial = (others: Partial<PackTrial> = {}): PackTrial => ({
     after: "a: 1\napi_key: sk-canary\nb: 2\n",
   },
   compiling: { kind: "compiles", warnings: [] },
-  why: undefined,
+  blockedReason: undefined,
   objects: [
     { pack: "secrets", list: "guardrails.detectors", name: "secrets", change: "present", controls: [] },
     { pack: "secrets", list: "guardrails.rules", name: "deny\u202e", change: "added", controls: ["iso:8.12"] },
@@ -94,7 +94,7 @@ test("writing is not offered while a pack is tested, refused, failing, present o
   assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
   assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
   assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets fail/);
-  assert.match(why(trial({ why: "the file is elsewhere" })), /elsewhere/);
+  assert.match(why(trial({ blockedReason: "the file is elsewhere" })), /elsewhere/);
   assert.match(why(trial({ change: { ...change, after: change.text } })), /has all of it/);
   assert.equal(why(trial()), "");
 });
@@ -107,7 +107,7 @@ test("the dialog has the difference without credentials, is confirmed by name, a
   assert.match(words, /\+b: 2/);
   assert.doesNotMatch(words, /canary/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected(valuesOf(dialog)), "secrets");
-  assert.equal(dialog.why?.({}, context), undefined);
+  assert.equal(dialog.blockedReason?.({}, context), undefined);
   const task = dialog.task({}, context);
   assert.deepEqual(task, {
     kind: "job",
@@ -116,7 +116,7 @@ test("the dialog has the difference without credentials, is confirmed by name, a
   const moved = trial({
     change: { source: "default", revision: 5, file: undefined, text: "c: 3\n", after: "c: 3\nb: 2\n" },
   });
-  assert.match(dialog.why?.({}, contextWith(moved)) ?? "", /changed since this dialog was opened/);
+  assert.match(dialog.blockedReason?.({}, contextWith(moved)) ?? "", /changed since this dialog was opened/);
 });
 
 test("for a document in a file, the dialog names the equivalent command", () => {

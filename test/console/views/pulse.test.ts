@@ -10,7 +10,7 @@ import { keyOf } from "../../../src/console/model/data.ts";
 import type { State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import type { ChartsBody } from "../../../src/console/model/view.ts";
-import { initialState } from "../../../src/console/store/initial.ts";
+import { initialState } from "../../../src/console/store/initial-state.ts";
 import { createStep } from "../../../src/console/store/reducer.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { pulseView } from "../../../src/console/views/pulse.ts";
@@ -89,7 +89,7 @@ const body: ChartsBody = (() => {
   return pulseView.body;
 })();
 
-const told = (at?: number, data = dataOf(ROWS), now = NOW): readonly string[] => body.words(contextOf(data, now), at);
+const told = (at?: number, data = dataOf(ROWS), now = NOW): readonly string[] => body.texts(contextOf(data, now), at);
 
 test("each panel shows the newest bucket summed over the nodes, and its parts", () => {
   assert.deepEqual(told(), [

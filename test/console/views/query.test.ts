@@ -6,7 +6,7 @@ import type { QueryTables } from "../../../src/admin-api/index.ts";
 import { drawScreen } from "../../../src/console/draw/draw-screen.ts";
 import type { Event, State } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
-import { initialState } from "../../../src/console/store/initial.ts";
+import { initialState } from "../../../src/console/store/initial-state.ts";
 import { createStep } from "../../../src/console/store/reducer.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
 import { drawWorkbench } from "../../../src/console/workbench/draw-workbench.ts";

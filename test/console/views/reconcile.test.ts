@@ -115,17 +115,17 @@ test("breaches are one alert per provider, with the worst named", () => {
   const [item, ...more] = DRIFT.items(CONTEXT);
   assert.deepEqual(more, []);
   assert.match(
-    item?.says ?? "",
+    item?.text ?? "",
     /^2026-11-16 output: metered 1,000,000, reported 970,000 \(3\.0 %\); 1 further breach$/,
   );
-  assert.deepEqual(item?.goes, { place: { view: "reconcile" }, row: TABLE.idOf(1) });
+  assert.deepEqual(item?.target, { place: { view: "reconcile" }, row: TABLE.idOf(1) });
   assert.deepEqual(DRIFT.items(contextOf({ list_reconcile_verdicts: [VERDICTS[2] as ReconcileVerdictRecord] })), []);
 });
 
 test("an unreadable report is an alert", () => {
   const items = MISSING_REPORTS.items(contextOf({ list_reconcile: [audited({ error: "refused" }), audited()] }));
   assert.deepEqual(
-    items.map(({ says }) => says),
+    items.map(({ text: says }) => says),
     ["its usage report cannot be read: refused"],
   );
 });

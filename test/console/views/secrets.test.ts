@@ -55,7 +55,7 @@ test("a deleted secret cannot be deleted again", () => {
   const later = contextOf({ list_secrets: [] });
   assert.equal(whyOf(secretsView, "remove", ["ACME_KEY"], later), "ACME_KEY no longer exists");
   const dialog = dialogOf(startOf(secretsView, "remove", ["ACME_KEY"], CONTEXT));
-  assert.equal(dialog.why?.(valuesOf(dialog), later), "ACME_KEY no longer exists");
+  assert.equal(dialog.blockedReason?.(valuesOf(dialog), later), "ACME_KEY no longer exists");
 });
 
 test("without secrets the view shows how to seal one outside the shell's history", () => {
@@ -72,7 +72,7 @@ test("a secret is sealed and rotated with a hidden value or from a file", () => 
   ] as const) {
     const dialog = dialogOf(startOf(secretsView, verb, ["ACME_KEY"], CONTEXT));
     const typed = valuesOf(dialog, { value: CANARY, ...(verb === "create" && { name }) });
-    assert.equal(dialog.why?.(typed, CONTEXT), undefined);
+    assert.equal(dialog.blockedReason?.(typed, CONTEXT), undefined);
     const task = dialog.task(typed, CONTEXT);
     assert.ok(task.kind === "actions" && task.actions[0]?.request.path === `/admin/v1/secrets/${name}`);
     assert.deepEqual(task.actions[0]?.request.body, { value: CANARY });
@@ -81,11 +81,14 @@ test("a secret is sealed and rotated with a hidden value or from a file", () => 
     assert.doesNotMatch(wordsOf(dialog, CONTEXT, typed).join(), /canary/);
     const filed = { ...typed, value: "", file: "key.txt" };
     assert.deepEqual(dialog.task(filed, CONTEXT), { kind: "job", job: { kind: "put_secret", name, file: "key.txt" } });
-    assert.match(dialog.why?.({ ...filed, value: "x" }, CONTEXT) ?? "", /leave one of them empty/);
-    assert.match(dialog.why?.({ ...filed, file: "" }, CONTEXT) ?? "", /type the value/);
+    assert.match(dialog.blockedReason?.({ ...filed, value: "x" }, CONTEXT) ?? "", /leave one of them empty/);
+    assert.match(dialog.blockedReason?.({ ...filed, file: "" }, CONTEXT) ?? "", /type the value/);
   }
   const fresh = dialogOf(startOf(secretsView, "create", [], CONTEXT));
-  assert.match(fresh.why?.(valuesOf(fresh, { name: "ACME_KEY", value: "x" }), CONTEXT) ?? "", /T gives it a new value/);
+  assert.match(
+    fresh.blockedReason?.(valuesOf(fresh, { name: "ACME_KEY", value: "x" }), CONTEXT) ?? "",
+    /T gives it a new value/,
+  );
 });
 
 test("the delete dialog reads the uses of a secret", () => {

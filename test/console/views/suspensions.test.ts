@@ -68,7 +68,7 @@ test("Enter goes to the suspended object, if a view lists it", () => {
   assert.deepEqual(body.open?.("key:nb-lab", context), { kind: "go", place: { view: "keys" }, row: "nb-lab" });
   assert.deepEqual(body.open?.("gone", context), {
     kind: "flash",
-    words: "the suspension no longer exists",
+    message: "the suspension no longer exists",
     tone: "warn",
   });
   assert.deepEqual(

@@ -42,8 +42,8 @@ const RESULT: SweepResult = {
       line: 1,
       excerpt: "a date\u001b[31m",
       sides: [
-        { from: 0, words: "finds DATE_TIME 0.50" },
-        { from: 2, words: "" },
+        { from: 0, fault: "finds DATE_TIME 0.50" },
+        { from: 2, fault: "" },
       ],
     },
     {
@@ -52,15 +52,15 @@ const RESULT: SweepResult = {
       line: 3,
       excerpt: "a name",
       sides: [
-        { from: 0, words: "" },
-        { from: 2, words: "misses PERSON" },
+        { from: 0, fault: "" },
+        { from: 2, fault: "misses PERSON" },
       ],
     },
   ],
   changedCount: 2,
   notes: ["! the detector failed\u001b"],
 };
-const done: Sweep = { words: "c.jsonl", state: { kind: "done", result: RESULT } };
+const done: Sweep = { argumentText: "c.jsonl", state: { kind: "done", result: RESULT } };
 const trial = (others: Partial<Trial> = {}): Trial => ({
   problems: [],
   change: {
@@ -71,7 +71,7 @@ const trial = (others: Partial<Trial> = {}): Trial => ({
     after: "guardrails:\n  score_threshold: 0.6\n",
   },
   compiling: { kind: "compiles", warnings: [] },
-  why: undefined,
+  blockedReason: undefined,
   ...others,
 });
 const swept = (tried?: Trial, sweep: Sweep | undefined = done, others = {}) =>
@@ -144,16 +144,19 @@ test("f switches the score and keeps the cursor", () => {
 test("x asks for files and runs; x again stops it, and the view shows progress", () => {
   const ask = startOf(sweepsView, "run", [], swept(undefined, undefined));
   const next = ask.kind === "ask" ? ask.next("c.jsonl") : undefined;
-  assert.deepEqual(next, { kind: "job", job: { kind: "sweep", words: "c.jsonl" }, place: { view: "sweeps" } });
-  const running: Sweep = { words: "c.jsonl", state: { kind: "running", id: 7, words: "scored 3 of 9 cases" } };
+  assert.deepEqual(next, { kind: "job", job: { kind: "sweep", argumentText: "c.jsonl" }, place: { view: "sweeps" } });
+  const running: Sweep = {
+    argumentText: "c.jsonl",
+    state: { kind: "running", id: 7, message: "scored 3 of 9 cases" },
+  };
   assert.deepEqual(startOf(sweepsView, "run", [], swept(undefined, running)), {
     kind: "cancel",
     id: 7,
-    words: "stopping",
+    message: "stopping",
   });
   assert.match(bodyOf(sweepsView).empty(swept(undefined, running)).sentence, /scored 3 of 9 cases/);
   const failed: Sweep = {
-    words: "c.jsonl",
+    argumentText: "c.jsonl",
     state: { kind: "failed", problems: ["c.jsonl:2: no\u001b", "b", "c", "d"] },
   };
   assert.match(
@@ -167,11 +170,11 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   assert.equal(whyOf(sweepsView, "write", ["0.4"], context), "0.40 is in force");
   const early = dialogOf(startOf(sweepsView, "write", ["0.6"], swept()));
   assert.match(wordsOf(early, swept()).join("\n"), /still testing/);
-  assert.equal(early.why?.({}, swept()), "still testing; try again shortly");
+  assert.equal(early.blockedReason?.({}, swept()), "still testing; try again shortly");
   assert.match(wordsOf(early, context).join("\n"), /score_threshold: 0\.6/);
-  assert.equal(early.why?.({}, context), undefined);
+  assert.equal(early.blockedReason?.({}, context), undefined);
   const other = swept({ ...trial(), change: { ...(trial().change ?? assert.fail()), text: "guardrails: {}\n" } });
-  assert.match(early.why?.({}, other) ?? "", /changed since this dialog was opened/);
+  assert.match(early.blockedReason?.({}, other) ?? "", /changed since this dialog was opened/);
   assert.equal(whyOf(sweepsView, "write", ["0.6"], context), undefined);
   assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.6", context), [
     { id: "threshold_trial", name: '["team-ml","0.6"]' },
@@ -182,7 +185,7 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   assert.match(words, /Writes: source team-ml, over revision 4/);
   assert.match(words, /score_threshold: 0\.4[\s\S]*score_threshold: 0\.6/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "0.6");
-  assert.equal(dialog.why?.({}, context), undefined);
+  assert.equal(dialog.blockedReason?.({}, context), undefined);
   assert.deepEqual(dialog.task({}, context), {
     kind: "job",
     job: { kind: "write_change", change: trial().change, summary: "the threshold is 0.6" },
@@ -192,7 +195,7 @@ test("the threshold is written by a dialog that shows the line that changes, typ
 test("a detector's own threshold is swept, named and written, and the data files are named", () => {
   const result: SweepResult = { ...RESULT, detector: "finder", isOwnThreshold: true };
   const of = (changes: Partial<SweepResult>): Sweep => ({
-    words: "c.jsonl",
+    argumentText: "c.jsonl",
     state: { kind: "done", result: { ...result, ...changes } },
   });
   const lines = (sweep: Sweep): string =>

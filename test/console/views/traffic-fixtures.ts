@@ -307,7 +307,7 @@ export function offerOf(view: View, verb: string): View["offers"][number] {
 }
 
 export const whyOf = (view: View, verb: string, context: Context, ...ids: readonly string[]): string | undefined =>
-  offerOf(view, verb).why?.({ ids }, context);
+  offerOf(view, verb).disabledReason?.({ ids }, context);
 
 export const startOf = (view: View, verb: string, context: Context, ...ids: readonly string[]): Intent =>
   offerOf(view, verb).start({ ids }, context);

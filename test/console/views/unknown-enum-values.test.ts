@@ -47,7 +47,7 @@ function wordsOf(view: View, at: Context): string {
   const ids = idsShown(view, at);
   const lines = ids.flatMap((id) => [...(body.pane?.(id, at) ?? []), ...(body.describe?.(id, at) ?? [])]);
   const above = body.above?.(at, { columns: 120, rows: 9 }) ?? [];
-  for (const { why } of view.offers) why?.({ ids: ids.slice(0, 1) }, at);
+  for (const { disabledReason } of view.offers) disabledReason?.({ ids: ids.slice(0, 1) }, at);
   return [...rowsShown(view, at).flat(), ...textsOf(lines), ...textsOf(above)].join("\n");
 }
 

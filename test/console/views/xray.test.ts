@@ -282,10 +282,10 @@ test("ids are unique for any names, and foreign names are escaped", () => {
 });
 
 test("a tree is drawn with one branch per level", () => {
-  const leaf = (of: string) => ({ of, children: [] });
-  const tree = { of: "root", children: [{ of: "a", children: [leaf("a1"), leaf("a2")] }, leaf("b")] };
+  const leaf = (of: string) => ({ value: of, children: [] });
+  const tree = { value: "root", children: [{ value: "a", children: [leaf("a1"), leaf("a2")] }, leaf("b")] };
   assert.deepEqual(
-    rowsOfTree(tree).map(({ branch, of }) => branch + of),
+    rowsOfTree(tree).map(({ branch, value }) => branch + value),
     ["root", "├─ a", "│  ├─ a1", "│  └─ a2", "└─ b"],
   );
 });

@@ -39,7 +39,7 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
   const need = { id: "pack_trial", name: namedOf(source, PACK) } as const;
   watch.need([{ id: "packs" }, { id: "list_sources" }, need]);
   const trial = await watch.sees("what adding it comes to", ({ get }) => get(need)?.value, SLOW_MS);
-  assert.deepEqual([trial.problems, trial.why, trial.cases?.passes], [[], undefined, true]);
+  assert.deepEqual([trial.problems, trial.blockedReason, trial.cases?.passes], [[], undefined, true]);
   assert.equal(trial.compiling?.kind, "compiles");
   const change = trial.change ?? assert.fail();
   const job = { kind: "write_change", change, summary: "added" } as const;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { complete } from "../../../src/console/workbench/complete.ts";
+import { complete } from "../../../src/console/workbench/complete-sql.ts";
 import { tokenizeSql } from "../../../src/console/workbench/sql-tokens.ts";
 import { FUNCTIONS, RESERVED } from "../../../src/console/workbench/sql-words.ts";
 import { FUNCTION_NAMES } from "../../../src/server/admin/query/functions.ts";
@@ -10,7 +10,7 @@ import { TABLES } from "./support.ts";
 /** `|` is the cursor. */
 function wordsAt(marked: string): readonly string[] {
   const at = marked.indexOf("|");
-  return complete(marked.slice(0, at) + marked.slice(at + 1), at, TABLES)?.words ?? [];
+  return complete(marked.slice(0, at) + marked.slice(at + 1), at, TABLES)?.candidates ?? [];
 }
 
 const NAMES = TABLES.map(({ name }) => name);
@@ -84,7 +84,7 @@ describe("completion", () => {
   it("quotes names where needed, and omits those that cannot be quoted", () => {
     const column = (name: string) => ({ name, type: "text" as const, description: "" });
     const odd = [{ name: "odd", description: "", columns: [column('a"b c'), column("x\u001b[2J"), column("plain")] }];
-    assert.deepEqual(complete("select odd. from odd", 11, odd)?.words, ['"a""b c"', "plain"]);
+    assert.deepEqual(complete("select odd. from odd", 11, odd)?.candidates, ['"a""b c"', "plain"]);
   });
 
   it("offers exactly the gateway's functions", () => {
@@ -107,8 +107,8 @@ describe("completion", () => {
         const found = complete(sql, at, TABLES);
         if (found === undefined) return;
         const prefix = sql.slice(found.from, at).toLowerCase();
-        assert.ok(found.from <= at && found.words.length > 0 && found.words.length <= 200);
-        for (const word of found.words) assert.ok(`.${word.toLowerCase()}`.includes(`.${prefix}`), word);
+        assert.ok(found.from <= at && found.candidates.length > 0 && found.candidates.length <= 200);
+        for (const word of found.candidates) assert.ok(`.${word.toLowerCase()}`.includes(`.${prefix}`), word);
       }),
       { numRuns: 2_000 },
     );
@@ -116,7 +116,7 @@ describe("completion", () => {
 
   it("takes little time for a statement of many tables", () => {
     const sql = `select na from ${Array.from({ length: 3_000 }, () => "keys").join(",")}`;
-    assert.ok((complete(sql, 9, TABLES)?.words.length ?? 0) > 0);
+    assert.ok((complete(sql, 9, TABLES)?.candidates.length ?? 0) > 0);
   });
 
   it("quickly gives up on a statement with too many tokens", () => {

@@ -109,8 +109,8 @@ describe("workbench on the screen", () => {
     const running = press(withText("select 1"), "ctrl-r").workbench;
     const lines = drawWorkbench(running, TABLES, { columns: 80, rows: 6, isAscii: false, now: NOW + 4_000 });
     assert.equal(trimmed(lines)[1], rule("running 4s  Esc cancels"));
-    const words = `There is no column \`x\u001b[2J\`; ${"word ".repeat(30)}end.`;
-    const failed = trimmed(draw(on(running, { kind: "query_failed", id: 7, words })));
+    const message = `There is no column \`x\u001b[2J\`; ${"word ".repeat(30)}end.`;
+    const failed = trimmed(draw(on(running, { kind: "query_failed", id: 7, message })));
     assert.equal(failed[1], rule("failed"));
     assert.match(failed[2] ?? "", /^There is no column `x\\u001b\[2J`; word/);
     assert.match(failed.slice(3).join(" ").trimEnd(), /end\.$/);

@@ -49,7 +49,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
     weight: 1,
     arbitrary: fc
       .integer({ min: 1, max: 30 })
-      .map((id) => ({ kind: "query_failed" as const, id, words: "No, at character 3." })),
+      .map((id) => ({ kind: "query_failed" as const, id, message: "No, at character 3." })),
   },
   {
     weight: 1,

@@ -8,7 +8,7 @@ import type { TableState } from "../../../src/console/model/state.ts";
 import { listingIn, tableOfView } from "../../../src/console/store/listing.ts";
 import { rowsStatement } from "../../../src/console/store/rows-statement.ts";
 import { VIEWS } from "../../../src/console/views/all.ts";
-import { complete } from "../../../src/console/workbench/complete.ts";
+import { complete } from "../../../src/console/workbench/complete-sql.ts";
 import { EXAMPLES } from "../../../src/console/workbench/result-hints.ts";
 import { describeTables } from "../../../src/server/admin/query/index.ts";
 import { ALL_TABLES, fixedRows, never, openTestEngine } from "../../server/admin/query/support.ts";
@@ -148,7 +148,7 @@ describe("completion over the gateway's own tables", () => {
   it("offers every column of each table under the gateway's name", async () => {
     for (const { name, columns } of items) {
       const sql = `select t. from ${name} t`;
-      const words = complete(sql, 9, items)?.words ?? [];
+      const words = complete(sql, 9, items)?.candidates ?? [];
       assert.deepEqual(
         words,
         columns.map((column) => column.name),
@@ -161,7 +161,7 @@ describe("completion over the gateway's own tables", () => {
   it("offers functions that the gateway calls", async () => {
     const { rows } = await run("select count(*), max(lower(name)) from keys");
     assert.equal(rows.length, 1);
-    const words = complete("select  from keys", 7, items)?.words ?? [];
+    const words = complete("select  from keys", 7, items)?.candidates ?? [];
     for (const word of ["count(", "max(", "lower("]) assert.ok(words.includes(word));
   });
 });

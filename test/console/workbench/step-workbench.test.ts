@@ -76,7 +76,7 @@ describe("completion in the editor", () => {
   it("cycles forward with Tab and back with Shift-Tab", () => {
     const first = press(withText("select * from b"), "tab").workbench;
     assert.equal(first.edit.text, "select * from backends");
-    assert.deepEqual(first.completion, { words: ["backends", "budgets"], at: 0, from: 14 });
+    assert.deepEqual(first.completion, { candidates: ["backends", "budgets"], at: 0, from: 14 });
     const second = press(first, "tab").workbench;
     assert.equal(second.edit.text, "select * from budgets");
     assert.equal(press(second, "tab").workbench.edit.text, "select * from backends");
@@ -98,7 +98,7 @@ describe("completion in the editor", () => {
   });
 
   it("says when nothing matches", () => {
-    assert.match(press(withText("select 'a"), "tab").flash?.words ?? "", /nothing to complete/);
+    assert.match(press(withText("select 'a"), "tab").flash?.message ?? "", /nothing to complete/);
   });
 });
 
@@ -153,7 +153,7 @@ describe("running statement", () => {
     const again = press(moved, "ctrl-r").workbench;
     assert.deepEqual(again.result, { row: 0, offset: 0, column: 0, isJson: false });
     const done = on(again, { kind: "query_done", id: 7, result: RESULT, tookMs: 11 });
-    const asked = { words: "of all 3 nodes", missing: undefined };
+    const asked = { nodesText: "of all 3 nodes", missing: undefined };
     assert.deepEqual(done.run, { kind: "done", result: RESULT, tookMs: 11, asked });
   });
 
@@ -164,14 +164,14 @@ describe("running statement", () => {
       [{ unanswered: [], cut: ["n2"] }, 3, "of all 3 nodes", "MORE ON n2"],
       [{}, 1, "of n1", undefined],
     ] as const;
-    for (const [more, members, words, missing] of cases) {
+    for (const [more, members, nodesText, missing] of cases) {
       const step = stepWorkbench(
         running,
         { kind: "query_done", id: 7, result: { ...RESULT, ...more } as QueryResult, tookMs: 1 },
         facts({ nodes: { own: "n1", members } }),
       );
       const { run } = step.workbench;
-      assert.deepEqual(run.kind === "done" && run.asked, { words, missing });
+      assert.deepEqual(run.kind === "done" && run.asked, { nodesText, missing });
     }
   });
 
@@ -179,28 +179,28 @@ describe("running statement", () => {
     const all = press(withText("select 1"), "ctrl-r");
     assert.deepEqual(all.effects.at(-1), { kind: "query", id: 7, sql: "select 1", params: [] });
     const turned = press(withText("select 1"), "ctrl-n");
-    assert.equal(turned.flash?.words, "the next run asks n1");
+    assert.equal(turned.flash?.message, "the next run asks n1");
     const one = press(turned.workbench, "ctrl-r");
     assert.deepEqual(one.effects.at(-1), { kind: "query", id: 7, sql: "select 1", params: [], isOfOneNode: true });
     const done = on(one.workbench, { kind: "query_done", id: 7, result: RESULT, tookMs: 1, isOfOneNode: true });
-    assert.equal(done.run.kind === "done" && done.run.asked.words, "of n1");
-    assert.equal(press(turned.workbench, "ctrl-n").flash?.words, "the next run asks all 3 nodes");
+    assert.equal(done.run.kind === "done" && done.run.asked.nodesText, "of n1");
+    assert.equal(press(turned.workbench, "ctrl-n").flash?.message, "the next run asks all 3 nodes");
   });
 
   it("ignores the result of an earlier statement", () => {
     assert.equal(on(running, { kind: "query_done", id: 6, result: RESULT, tookMs: 1 }).run.kind, "running");
-    assert.equal(on(running, { kind: "query_failed", id: 8, words: "no" }).run.kind, "running");
+    assert.equal(on(running, { kind: "query_failed", id: 8, message: "no" }).run.kind, "running");
   });
 
   it("shows the gateway's error with its line and column", () => {
-    const failed = on(running, { kind: "query_failed", id: 7, words: "Wrong at character 16." });
-    assert.deepEqual(failed.run, { kind: "failed", words: "Wrong at character 16. (line 2, column 7)" });
+    const failed = on(running, { kind: "query_failed", id: 7, message: "Wrong at character 16." });
+    assert.deepEqual(failed.run, { kind: "failed", message: "Wrong at character 16. (line 2, column 7)" });
   });
 
   it("is canceled by the first Esc; the next one leaves the editor", () => {
     const step = press(running, "esc", { now: NOW + 3_000 });
     assert.deepEqual(step.effects, [{ kind: "cancel", id: 7 }]);
-    assert.deepEqual(step.workbench.run, { kind: "failed", words: "canceled after 3s" });
+    assert.deepEqual(step.workbench.run, { kind: "failed", message: "canceled after 3s" });
     assert.ok(step.workbench.isEditing);
     assert.equal(press(step.workbench, "esc").workbench.isEditing, false);
     assert.deepEqual(press({ ...running, isEditing: false }, "esc").effects, [{ kind: "cancel", id: 7 }]);
@@ -269,7 +269,7 @@ describe("saved statements", () => {
   it("open no prompt if there are none", () => {
     const step = press(EMPTY_WORKBENCH, "ctrl-g");
     assert.equal(step.workbench.asking, undefined);
-    assert.match(step.flash?.words ?? "", /Ctrl-S/);
+    assert.match(step.flash?.message ?? "", /Ctrl-S/);
   });
 
   it("close the prompt with Esc without an effect", () => {
@@ -312,10 +312,10 @@ describe("result", () => {
     const twice = { ...RESULT, columns: RESULT.columns.map((column) => ({ ...column, name: "n" })) };
     const words = "two columns are named 'n', and an object has one: name them apart by AS";
     const copied = press(pressAll(withResult(twice), ["ctrl-o"]).workbench, "c");
-    assert.deepEqual([copied.effects, copied.flash?.words], [[], words]);
+    assert.deepEqual([copied.effects, copied.flash?.message], [[], words]);
     const asked = pressAll(withResult(twice), ["ctrl-x", "ctrl-u", ...typed("a.json")]).workbench;
     const step = press(asked, "enter");
-    assert.deepEqual([step.effects, step.flash?.words], [[], `${words}, or save it as .csv`]);
+    assert.deepEqual([step.effects, step.flash?.message], [[], `${words}, or save it as .csv`]);
     assert.equal(step.workbench.asking?.kind, "export");
   });
 
@@ -339,7 +339,7 @@ describe("result", () => {
   });
 
   it("cannot be written before a statement ran", () => {
-    assert.equal(press(withText("x"), "ctrl-x").flash?.words, "there is no result to save");
+    assert.equal(press(withText("x"), "ctrl-x").flash?.message, "there is no result to save");
   });
 });
 

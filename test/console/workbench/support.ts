@@ -78,7 +78,7 @@ export const RESULT: QueryResult = {
 export const withResult = (result: QueryResult = RESULT, isEditing = false): WorkbenchState => ({
   ...withText("select name, used, tags from t"),
   isEditing,
-  run: { kind: "done", result, tookMs: 11, asked: { words: "of n1", missing: undefined } },
+  run: { kind: "done", result, tookMs: 11, asked: { nodesText: "of n1", missing: undefined } },
 });
 
 export const textsOf = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);

@@ -10,7 +10,7 @@ import {
 } from "../../../../src/console/model/data.ts";
 import { NAMED_CHORDS } from "../../../../src/console/model/key-event.ts";
 import type { Event } from "../../../../src/console/model/state.ts";
-import { initialState } from "../../../../src/console/store/initial.ts";
+import { initialState } from "../../../../src/console/store/initial-state.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
 import * as cluster from "../../../console/actions/cluster-fixtures.ts";
 import * as keys from "../../../console/views/keys-fixture.ts";
@@ -174,14 +174,14 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
       .map((one): readonly Event[] => [one]),
   },
   { weight: 2, arbitrary: fc.nat(90_000).map((ms): readonly Event[] => [{ kind: "tick", now: NOW + ms }]) },
-  { weight: 2, arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, words: "done" }]) },
+  { weight: 2, arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, message: "done" }]) },
   {
     weight: 2,
-    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, words: "minted", secret: "gw-once" }]),
+    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_done", id: of, message: "minted", secret: "gw-once" }]),
   },
   {
     weight: 2,
-    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_failed", id: of, words: "503 no_leader: no leader" }]),
+    arbitrary: id.map((of): readonly Event[] => [{ kind: "task_failed", id: of, message: "503 no_leader: no leader" }]),
   },
   {
     weight: 2,

@@ -11,7 +11,7 @@ export const LABEL_CELLS = 10;
 export const shown = (text: string, tone: Tone = "plain"): Span => ({ text: escapeControls(text), tone });
 
 /** Returns a line with a dim label and a value. */
-export const labelled = (label: string, ...spans: readonly Span[]): Line => [
+export const labeledLine = (label: string, ...spans: readonly Span[]): Line => [
   { text: label.padEnd(LABEL_CELLS), tone: "dim" },
   ...spans,
 ];

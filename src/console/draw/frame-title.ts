@@ -2,7 +2,7 @@
 
 import { cellsOf, escapeControls } from "../../base/index.ts";
 import { borderLine } from "../format/box-frame.ts";
-import { cellsOfLine, cutLine } from "../format/fit.ts";
+import { cellsOfLine, cutLine } from "../format/fit-line.ts";
 import { gapText } from "../format/missing-nodes.ts";
 import { count, plural } from "../format/numbers.ts";
 import { coverageText } from "../model/nodes.ts";
@@ -27,19 +27,19 @@ export function drawTitle(state: State, views: readonly View[], status: ViewStat
     return borderLine("top", columns, { left: [{ text: `Help: ${viewOf(state, views).title}`, tone: "strong" }] });
   if (state.page !== undefined) {
     const { title, lines, filter } = state.page;
-    const words = [
+    const content = [
       { text: title, tone: "strong" as const },
       ...(lines === undefined ? [titlePart("loading")] : filterSpans(state, views, filter)),
     ];
-    return borderLine("top", columns, { left: words });
+    return borderLine("top", columns, { left: content });
   }
   const view = viewOf(state, views);
   const right = missing(state, views);
-  const words = [...viewSpans(state, view), ...rowSpans(state, views, status), ...coverageSpans(state, view, status)];
+  const spans = [...viewSpans(state, view), ...rowSpans(state, views, status), ...coverageSpans(state, view, status)];
   // Corners, blanks and dashes of the border take six cells.
   const room = columns - 6 - (right.length === 0 ? 0 : cellsOfLine(right) + 3);
-  const tabs = tabsOf(view, views).find((it) => cellsOfLine([...words, ...it]) <= room) ?? [];
-  return borderLine("top", columns, { left: [...words, ...tabs], right });
+  const tabs = tabsOf(view, views).find((it) => cellsOfLine([...spans, ...it]) <= room) ?? [];
+  return borderLine("top", columns, { left: [...spans, ...tabs], right });
 }
 
 /** Returns the missing nodes. They are at the right, so that nothing pushes them out. */
@@ -104,10 +104,10 @@ function filterSpans(state: State, views: readonly View[], filter: string): read
   const text = listing === undefined ? textOf(state, views) : undefined;
   const found = listing === undefined ? undefined : `${count(listing.order.length)} of ${count(listing.total)}`;
   if ((listing ?? text)?.filterError !== undefined) return [titlePart(`filter: ${filter} NOT APPLIED`)];
-  const words = filter === "" ? "" : `filter: ${filter} `;
+  const message = filter === "" ? "" : `filter: ${filter} `;
   return [
     titlePart(
-      `${words}${found ?? (text === undefined ? "" : `${plural(text.lines.length, "line")} of ${count(text.total)}`)}`,
+      `${message}${found ?? (text === undefined ? "" : `${plural(text.lines.length, "line")} of ${count(text.total)}`)}`,
     ),
   ];
 }
@@ -137,9 +137,9 @@ export function positionText(offset: number, shown: number, total: number): stri
 }
 
 /** Draws the views that digits open at the left, and the position in a list at the right. */
-export function drawFoot(state: State, views: readonly View[], words: readonly (string | undefined)[]): Line {
+export function drawFoot(state: State, views: readonly View[], message: readonly (string | undefined)[]): Line {
   const { columns } = state.size;
-  const known = words.filter((text) => text !== undefined).join("   ");
+  const known = message.filter((text) => text !== undefined).join("   ");
   // Corners and blanks of the border take six cells.
   const room = columns - 6 - (known === "" ? 0 : cellsOf(known) + 3);
   return borderLine("bottom", columns, {

@@ -5,7 +5,7 @@
 
 import { cellsOf, cutToCells, escapeControls } from "../../base/index.ts";
 import type { Line, Span, Tone } from "../model/text.ts";
-import { cutMiddle } from "./cut.ts";
+import { cutMiddle } from "./cut-text.ts";
 
 const HARMLESS = /^[\x20-\x7e]*$/;
 

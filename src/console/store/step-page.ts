@@ -68,5 +68,5 @@ function copyPage(state: State, { lines }: PageState): Step {
 
 export function linesOfLog(log: readonly LogLine[]): readonly Line[] {
   if (log.length === 0) return [line("No messages yet.", "dim")];
-  return log.map(({ at, words }) => [span(`${timeOfDay(at)}  `, "dim"), span(escapeControls(words))]);
+  return log.map(({ at, message }) => [span(`${timeOfDay(at)}  `, "dim"), span(escapeControls(message))]);
 }

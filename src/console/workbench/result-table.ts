@@ -5,7 +5,7 @@
 
 import { cellText, type QueryResult } from "../../admin-api/index.ts";
 import { cellsOf, escapeControls } from "../../base/index.ts";
-import { cutLine, fitSpan } from "../format/fit.ts";
+import { cutLine, fitSpan } from "../format/fit-line.ts";
 import type { Line, Span } from "../model/text.ts";
 import { jsonLineOf } from "./export-result.ts";
 

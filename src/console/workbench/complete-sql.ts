@@ -14,10 +14,10 @@ interface Completion {
   /** Start of the word, which ends at the cursor. */
   readonly from: number;
   /** Candidates, best first; never empty. */
-  readonly words: readonly string[];
+  readonly candidates: readonly string[];
 }
 
-const MAX_WORDS = 200;
+const MAX_CANDIDATES = 200;
 
 /** Returns the completion at the cursor; `undefined` if there is nothing to offer. `at` is the UTF-16 index of the cursor. */
 export function complete(sql: string, at: number, tables: Tables): Completion | undefined {
@@ -30,8 +30,8 @@ export function complete(sql: string, at: number, tables: Tables): Completion | 
   const from = written?.from ?? at;
   const before = tokens.filter(({ to }) => to <= from);
   const others = tokens.filter((token) => token !== written);
-  const words = wordsFor(before, scopeAt(others, from), tables, at > from);
-  return matching(words, sql.slice(from, at), from);
+  const texts = candidatesFor(before, scopeAt(others, from), tables, at > from);
+  return matching(texts, sql.slice(from, at), from);
 }
 
 /** Returns whether the position is inside a string, a comment, a quoted name or a number, where no word is completed. */
@@ -41,7 +41,7 @@ function isInside({ kind, from, to, isOpen }: SqlToken, at: number): boolean {
   return from < at && (at < to || (isOpen && at === to));
 }
 
-function wordsFor(before: readonly SqlToken[], scope: Scope, tables: Tables, isBegun: boolean): readonly string[] {
+function candidatesFor(before: readonly SqlToken[], scope: Scope, tables: Tables, isBegun: boolean): readonly string[] {
   const last = before.at(-1);
   if (isPoint(last)) return columnsOfName(before.at(-2), scope, tables);
   const word = last?.kind === "word" ? last.text.toLowerCase() : undefined;
@@ -144,14 +144,14 @@ function written(name: string): readonly string[] {
   return /^[\x20-\x7e]{1,64}$/.test(name) ? [`"${name.replaceAll('"', '""')}"`] : [];
 }
 
-function matching(words: readonly string[], prefix: string, from: number): Completion | undefined {
+function matching(texts: readonly string[], prefix: string, from: number): Completion | undefined {
   const wanted = prefix.toLowerCase();
   const isShouted = /^[A-Z][A-Z_]*$/.test(prefix) && prefix.length > 1;
   const begins = (text: string): boolean => text.length > prefix.length && text.toLowerCase().startsWith(wanted);
   // `na` also matches `k.name`, since the operator looks for the column.
-  const fitting = words.filter((word) => begins(word) || (wanted !== "" && begins(word.slice(word.indexOf(".") + 1))));
-  const unique = [...new Set(fitting)].slice(0, MAX_WORDS);
+  const fitting = texts.filter((word) => begins(word) || (wanted !== "" && begins(word.slice(word.indexOf(".") + 1))));
+  const unique = [...new Set(fitting)].slice(0, MAX_CANDIDATES);
   return unique.length === 0
     ? undefined
-    : { from, words: isShouted ? unique.map((word) => word.toUpperCase()) : unique };
+    : { from, candidates: isShouted ? unique.map((word) => word.toUpperCase()) : unique };
 }

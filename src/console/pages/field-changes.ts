@@ -3,7 +3,7 @@
  * first, so that no value is a credential. Objects from other sources, and documents that do not parse, have no details.
  */
 
-import { shown } from "./shown-line.ts";
+import { safeText } from "./shown-line.ts";
 
 export interface FieldChange {
   /** Path below the object; empty for the object itself. */
@@ -55,7 +55,7 @@ function changesOf(from: unknown, to: unknown, field: string, depth: number): re
 /** Shortens the JSON of a value. `undefined` means that there is no value. */
 function shortJson(json: string | undefined): string {
   if (json === undefined) return "(none)";
-  return shown(json.length <= MAX_VALUE ? json : `${json.slice(0, MAX_VALUE)}…`);
+  return safeText(json.length <= MAX_VALUE ? json : `${json.slice(0, MAX_VALUE)}…`);
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -9,7 +9,7 @@ import type { State } from "../model/state.ts";
 import type { Offer, View } from "../model/view.ts";
 import { contextOf } from "./current-view.ts";
 import { tableOfView } from "./listing.ts";
-import { matchOf } from "./match.ts";
+import { matchOf } from "./match-name.ts";
 import { OWN } from "./parse-command.ts";
 
 interface NamedRow {
@@ -58,7 +58,7 @@ interface NamedVerb {
 }
 
 /** Returns the single words of a verb: its name, its standard text and its text in this view. */
-const wordsOf = ({ verb, label }: Offer): readonly string[] =>
+const verbNames = ({ verb, label }: Offer): readonly string[] =>
   [...new Set([verb, VERBS[verb].label, label])].filter(
     (word): word is string => word !== undefined && /^\w+$/.test(word),
   );
@@ -69,7 +69,7 @@ export function namedVerbs(state: State, views: readonly View[]): readonly Named
     view.offers.flatMap((offer): readonly NamedVerb[] => {
       const isFound = offer.needsRow ? kindOf(view) !== undefined : true;
       if (!isFound || VERBS[offer.verb].group !== "write" || state.isReadOnly) return [];
-      return wordsOf(offer).map((word) => ({ verb: offer.verb, view, offer, word }));
+      return verbNames(offer).map((word) => ({ verb: offer.verb, view, offer, word }));
     }),
   );
 }
