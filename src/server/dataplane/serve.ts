@@ -28,7 +28,7 @@ import { resolveAgent } from "./hops/agents/resolve-agent.ts";
 import { serveAgent } from "./hops/agents/serve-agent.ts";
 import { HEARTBEAT_MS } from "./hops/heartbeat.ts";
 import { type AdmittedProviders, admit } from "./hops/model/admit.ts";
-import { type Forwarding, forwardRequest } from "./hops/model/forward-to.ts";
+import { type ForwardingOptions, forwardRequest } from "./hops/model/forward-request.ts";
 import { forwardDuringVerdict } from "./hops/model/hold-back-answer.ts";
 import { inspectRequest } from "./hops/model/inspect-request.ts";
 import { allowedModels, localModelsAnswer } from "./hops/model/models-list.ts";
@@ -36,10 +36,10 @@ import {
   localResponse,
   type ResponseCaller,
   responseCallerOf,
-  sealingFor,
+  sealFactoryFor,
   withReferences,
 } from "./hops/model/own-responses.ts";
-import { reserve, usedAt } from "./hops/model/reserve.ts";
+import { reserve, usageDestination } from "./hops/model/reserve.ts";
 import { type RouteMatch, resolveTarget, type Target } from "./hops/model/resolve-target.ts";
 import { dialectOf, matchRoute, routeDialect } from "./match-route.ts";
 import { beginUse, type Meter, type RequestUse } from "./metering/index.ts";
@@ -262,7 +262,7 @@ class RequestHandler {
         const { kind, fronted } = agent;
         const use = fronted && beginUse(governancePorts?.ledger, effective, { hop: kind, provider: fronted.name });
         this.#use = use;
-        const call = { exchange, place: agent, effective, snapshot, original, memory: this.#memory, use, ports };
+        const call = { exchange, path: agent, effective, snapshot, original, memory: this.#memory, usage: use, ports };
         this.#endIfFails(serveAgent(call).then(() => this.#end()));
       }
       return;
@@ -320,18 +320,18 @@ class RequestHandler {
     const { provider } = target;
     report.facts.trace?.recordTarget(target);
     report.labels = metrics.labels(place.route.name, provider.name, target.label, provider.maker);
-    const use = beginUse(governancePorts?.ledger, effective, usedAt(target));
-    this.#use = use;
+    const usage = beginUse(governancePorts?.ledger, effective, usageDestination(target));
+    this.#use = usage;
     const admitted = admit(snapshot, target, {
       effective,
       isInspected: guard !== undefined,
       requestId: report.requestId,
       suspensions: governancePorts?.suspensions,
-      sealing: asResponse && sealingFor(asResponse),
+      createSeal: asResponse && sealFactoryFor(asResponse),
       sinks: { trail: governancePorts?.trail, metrics: metrics.decisions, log, facts: report.facts },
     }); // refuses with 400 (fidelity), 403 or 503
     report.facts.trace?.recordAdmission(admitted.first);
-    const meter = reserve(target, admitted.first, effective, { report, use }, this.#ports); // refuses with 429 or 503
+    const meter = reserve(target, admitted.first, effective, { report, usage }, this.#ports); // refuses with 429 or 503
     if (meter instanceof Promise) this.#endIfFails(meter.then((held) => this.#forward(held, admitted, target, call)));
     else this.#forward(meter, admitted, target, call);
   }
@@ -351,9 +351,9 @@ class RequestHandler {
       snapshot,
       effective,
       meter,
-      use: this.#use,
+      usage: this.#use,
       memory: this.#memory,
-      asResponse,
+      responseCaller: asResponse,
       ports: this.#ports,
     };
     if (guard === undefined)
@@ -361,7 +361,7 @@ class RequestHandler {
     else this.#endIfFails(this.#inspect(guard, admitted, forwarding).then(() => this.#end()));
   }
 
-  async #inspect(guard: Guard, admitted: AdmittedProviders, forwarding: Forwarding): Promise<void> {
+  async #inspect(guard: Guard, admitted: AdmittedProviders, forwarding: ForwardingOptions): Promise<void> {
     const exchange = this.#exchange;
     const { target, snapshot, effective, memory, ports } = forwarding;
     const sinks = { trail: ports.governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
@@ -374,22 +374,22 @@ class RequestHandler {
     const candidates = inspected.target === target ? admitted : admitted.withRewrittenTarget(inspected.target);
     const isInspected = guard.readsOutput && !ROUTES_WITHOUT_TEXT.has(target.route.name);
     const { heartbeatMs = HEARTBEAT_MS } = ports;
-    const { occasion } = inspected;
-    const answering = { guard, occasion, target: inspected.target, effective, sinks, heartbeatMs };
+    const { inspectionContext } = inspected;
+    const answerInspection = { guard, inspectionContext, target: inspected.target, effective, sinks, heartbeatMs };
     // The members are written out, because spreading the object is slower than the work done with it.
-    const forwardInspected = (downstream: Forwarding["downstream"]): Promise<void> => {
-      const further: Forwarding = {
+    const forwardInspected = (downstream: ForwardingOptions["downstream"]): Promise<void> => {
+      const further: ForwardingOptions = {
         exchange,
         downstream,
         target: inspected.target,
         snapshot,
         effective,
         meter: forwarding.meter,
-        use: forwarding.use,
+        usage: forwarding.usage,
         memory,
-        asResponse: forwarding.asResponse,
+        responseCaller: forwarding.responseCaller,
         ports,
-        answering: isInspected ? answering : undefined,
+        answerInspection: isInspected ? answerInspection : undefined,
       };
       return awaitCompletion((done) => forwardRequest(candidates, further, done)); // refuses with 403, 502, 503 or 504
     };

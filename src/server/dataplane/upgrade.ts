@@ -22,11 +22,10 @@ import { type SessionTrail, sessionTrail } from "./governance/session-trail.ts";
 import { admitCaller } from "./governance/suspended.ts";
 import { parseAgentPath } from "./hops/agents/agent-path.ts";
 import { type AdmissionContext, type AdmittedProvider, admit, deniedByRules } from "./hops/model/admit.ts";
-import { type ModelGate, modelGate } from "./hops/model/model-gate.ts";
-import { prepare } from "./hops/model/prepare.ts";
+import { type IsMessageAllowed, modelGate } from "./hops/model/model-gate.ts";
+import { prepareRequest } from "./hops/model/prepare-request.ts";
 import { resolveTarget, type Target } from "./hops/model/resolve-target.ts";
 import { sessionSpending } from "./hops/model/spending.ts";
-import { asNotCarried, inPlaceOf, modellessSession } from "./hops/websocket/carried.ts";
 import { inspectSession } from "./hops/websocket/inspect-session.ts";
 import { type SessionAttempt, startSessionAttempt } from "./hops/websocket/session-attempt.ts";
 import {
@@ -38,6 +37,7 @@ import {
   tunnel,
   withoutProtocolCredential,
 } from "./hops/websocket/tunnel.ts";
+import { asWebSocketRefusal, providerWithoutModel, refusalInsteadOf } from "./hops/websocket/websocket-refusals.ts";
 import { matchRoute, webSocketRefusal } from "./match-route.ts";
 import { beginUse, createSessionMeter, type RequestUse } from "./metering/index.ts";
 import type { GovernancePorts, Ports } from "./ports.ts";
@@ -143,7 +143,7 @@ export async function serveUpgrade(
     facts.profile = effective.profile.name;
     if (governancePorts !== undefined) admitCaller(effective.caller, governancePorts.suspensions);
     const guard = (): Guard | undefined => ports.snapshot().guardrails.of(effective.profile.name);
-    const modelless = () => modellessSession(snapshot, place); // refuses with 426
+    const modelless = () => providerWithoutModel(snapshot, place); // refuses with 426
     const nothing = { contentType: "", original: NO_BODY, plain: NO_BODY };
     const target = resolveTarget(snapshot, place, { ...nothing, memory, facts, routeWithoutModel: modelless });
     facts.trace?.recordRoute(place);
@@ -153,7 +153,7 @@ export async function serveUpgrade(
       isInspected: guard() !== undefined,
       requestId,
       suspensions: governancePorts?.suspensions,
-      sealing: undefined,
+      createSeal: undefined,
       sinks: { trail: governancePorts?.trail, metrics: ports.metrics.decisions, log: ports.log, facts },
     };
     const { first: admitted } = refusingAsNotSupported(() => admit(snapshot, target, governed)); // refuses with 403 or 426
@@ -164,7 +164,7 @@ export async function serveUpgrade(
     const ledgerEntry = { hop: "llm", provider: provider.name, label, route: named.name, isSession: true } as const;
     use = beginUse(governancePorts?.ledger, effective, ledgerEntry);
     trail = governancePorts && sessionTrail(governancePorts.trail);
-    const { inspector, handshake } = inspectSession({
+    const { inspector, inspectHandshake } = inspectSession({
       target,
       effective,
       guard,
@@ -172,14 +172,14 @@ export async function serveUpgrade(
       sinks: { trail, metrics: ports.metrics.guardrails, log: ports.log },
       memory,
       span,
-      over: inspectionController.signal,
+      endedSignal: inspectionController.signal,
       recordRefusal({ code, by, cause }) {
         if (code === "internal") ports.log.error("session failed", { request: requestId, error: cause });
         recordRefusal(code, by);
       },
     });
     closeInspection = inspector.close;
-    guardrailNames = await handshake(request); // refuses with 403 or 503
+    guardrailNames = await inspectHandshake(request); // refuses with 403 or 503
     const spending = sessionSpending(target, admitted, effective);
     if (spending !== undefined && governancePorts !== undefined) {
       // The session is closed after the answer that exhausted the budget, which is charged and on its way to the client.
@@ -206,7 +206,7 @@ export async function serveUpgrade(
     unwatch = governancePorts?.onWithdrawal(recheckAccess);
     recheckAccess();
     const client = { method: "GET", rawHeaders: request.rawHeaders, connection: undefined };
-    const { request: prepared } = prepare(client, target, admitted, { reads: false, inspects: false });
+    const { request: prepared } = prepareRequest(client, target, admitted, { reads: false, inspects: false });
     closeSession = ports.metrics.trackSession(provider.name);
     const attemptSpan = span?.startAttempt({
       method: prepared.method,
@@ -279,7 +279,7 @@ export async function serveUpgrade(
       inspect: inspector,
       isHidden: presented?.containsCredential,
       passesRedirects: governancePorts === undefined && presented === undefined,
-      refusalInsteadOf: (status) => inPlaceOf(status, place),
+      refusalInsteadOf: (status) => refusalInsteadOf(status, place),
       account: memory,
       responseHeaders: [
         ...["x-gateway-request-id", requestId, "x-gateway-provider", provider.name],
@@ -349,7 +349,7 @@ function refusingAsNotSupported<T>(admitting: () => T): T {
   try {
     return admitting();
   } catch (error) {
-    throw asNotCarried(error);
+    throw asWebSocketRefusal(error);
   }
 }
 
@@ -362,7 +362,7 @@ function createModelGate(
   target: Target,
   snapshot: Snapshot,
   governed: AdmissionContext,
-): ModelGate | undefined {
+): IsMessageAllowed | undefined {
   const { effective, suspensions } = governed;
   const { allows, policy } = effective.profile;
   if (allows === undefined && suspensions === undefined && !policy.readsModel) return undefined;

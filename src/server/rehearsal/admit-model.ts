@@ -3,7 +3,7 @@ import { GatewayError } from "../../base/index.ts";
 import { routeOfKey } from "../core/dialects/index.ts";
 import { llmVariables } from "../core/policy/variables/index.ts";
 import { type Admission, FACT, type RecordedRequest, type Resolve, type Step } from "../core/rehearsal/index.ts";
-import { causeOf, type EffectiveProfile, guardRoute, type Target } from "../dataplane/index.ts";
+import { causeOf, checkRouteAllowed, type EffectiveProfile, type Target } from "../dataplane/index.ts";
 import type { Snapshot } from "../snapshot/index.ts";
 import type { Provider } from "../upstream/index.ts";
 import { rulesStep } from "./access-stage.ts";
@@ -98,7 +98,7 @@ function recordedTarget(request: RecordedRequest, route: Target["route"], provid
     path: "/",
     query: "",
     model: (facts & FACT.namesModel) === 0 ? undefined : model,
-    spot: { kind: "none" },
+    modelLocation: { kind: "none" },
     contentType: "application/json",
     original: plain,
     plain,
@@ -174,7 +174,7 @@ function guardStep(target: Target, { effective, request, snapshot, resolve }: Ad
   const limitsFallbacks = profile.allows !== undefined || profile.policy.readsModel;
   if ((facts & FACT.hasFallbacks) !== 0 && limitsFallbacks) return resolve("rules", MAY_NAME_MODELS);
   try {
-    guardRoute(target, [], { effective, isInspected });
+    checkRouteAllowed(target, [], { effective, isInspected });
     return PASSED;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;

@@ -4,7 +4,7 @@
  */
 import type { Route } from "../core/dialects/index.ts";
 import { FACT, type RecordedRequest, type Step } from "../core/rehearsal/index.ts";
-import { servedBy } from "../dataplane/index.ts";
+import { waysToServe } from "../dataplane/index.ts";
 import type { Profile } from "../snapshot/index.ts";
 import type { Provider, UpstreamChannel } from "../upstream/index.ts";
 
@@ -79,7 +79,7 @@ const losesNothing = ({ channel, isAsItIs }: ServingChannel): boolean => isAsItI
 function channelsFor(provider: Provider, { route, dialect, model, profile }: ChannelDemand): readonly ServingChannel[] {
   const { requireCaps } = profile;
   return provider.channels.flatMap((listed) => {
-    const served = servedBy(listed, { route, dialect }, model);
+    const served = waysToServe(listed, { route, dialect }, model);
     if (served === undefined) return [];
     const isAsItIs = served === "as_it_is";
     const isJudged = !isAsItIs || !listed.isOwnSurface || requireCaps.length > 0;

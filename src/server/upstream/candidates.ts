@@ -87,7 +87,7 @@ export interface ForwardOptions<One extends Candidate<ForwardTarget, TargetChann
   readonly requestId?: string | undefined;
   readonly presenter: Presenter;
   /** Caller that the presented credential may depend on. */
-  readonly actingFor?: RequestCaller | undefined;
+  readonly tokenExchangeCaller?: RequestCaller | undefined;
   /** Called before each request is sent, with the check for headers of its answer that reveal the gateway's credential. */
   readonly onPresented: (containsCredential: ContainsCredential | undefined) => void;
   readonly downstream: Downstream;

@@ -85,7 +85,7 @@ class ForwardedRequest<One extends AnyCandidate> {
         presenter: options.presenter,
         credential: channel.credential,
         host: channel.host,
-        actingFor: options.actingFor,
+        actingFor: options.tokenExchangeCaller,
         onPresented: options.onPresented,
       },
       (outcome) => {

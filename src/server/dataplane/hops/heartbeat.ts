@@ -18,8 +18,8 @@ const CR = 0x0d;
  * Adds heartbeats to `to`. `ms`: interval; 0 for none. Must only be used for a stream that the gateway writes itself, because
  * nothing may be inserted into a provider's own bytes.
  */
-export function withHeartbeat(to: Downstream, ms: number): Downstream {
-  return ms === 0 ? to : new Heartbeat(to, ms);
+export function withHeartbeat(to: Downstream, intervalMs: number): Downstream {
+  return intervalMs === 0 ? to : new Heartbeat(to, intervalMs);
 }
 
 class Heartbeat extends PassThrough {

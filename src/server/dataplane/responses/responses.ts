@@ -1,8 +1,8 @@
 /** Keeps the state that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
 import type { Instruments } from "../../../base/index.ts";
 import { createItemMemory } from "./item-memory.ts";
+import { type CreateReasoningSeal, createSealFactory, type SealKey, sealKeysOf } from "./reasoning-seals.ts";
 import { newSeed, parseGeneratedId, tagOf } from "./response-ids.ts";
-import { createSeals, type SealKey, type Seals, sealKeysOf } from "./seals.ts";
 
 /** Question that one node asks another about the items of a caller. */
 type ItemQuestion =
@@ -10,7 +10,7 @@ type ItemQuestion =
   | { readonly kind: "forget"; readonly caller: string; readonly id: string };
 
 export interface Responses {
-  readonly seals: Seals;
+  readonly sealFor: CreateReasoningSeal;
   /** Returns a unique seed for the ids of one answer. */
   seed(): string;
   /** Remembers an item. `item`: JSON text. */
@@ -50,7 +50,7 @@ export interface OtherNodes {
   ): Promise<Uint8Array | undefined>;
 }
 
-const ASK_MS = 250;
+const ASK_TIMEOUT_MS = 250;
 /**
  * Maximum number of concurrent questions. It is low, because other nodes answer few at a time and operators' queries use the same
  * path.
@@ -77,7 +77,7 @@ export function createResponses(options: ResponsesOptions): Responses {
   const missed = references.with("missed");
   let asking = 0;
 
-  function here(caller: string, ids: readonly string[]): Map<string, string> {
+  function itemsHere(caller: string, ids: readonly string[]): Map<string, string> {
     const items = new Map<string, string>();
     for (const id of ids) {
       const item = memory.recall(caller, id);
@@ -86,14 +86,14 @@ export function createResponses(options: ResponsesOptions): Responses {
     return items;
   }
 
-  function counted(items: Recalled, asked: number): Recalled {
+  function countItems(items: Recalled, asked: number): Recalled {
     found.inc(items.size);
     missed.inc(asked - items.size);
     return items;
   }
 
   /** Groups ids by the node to ask: the one that generated them. This node is only included if it has other worker processes. */
-  function elsewhere(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  function idsByNode(ids: readonly string[]): ReadonlyMap<string, readonly string[]> {
     const byNode = new Map<string, string[]>();
     for (const other of others?.nodeIds() ?? []) {
       if (other === nodeId && !hasSiblings) continue;
@@ -104,49 +104,49 @@ export function createResponses(options: ResponsesOptions): Responses {
     return byNode;
   }
 
-  async function askEach(
+  async function askNodes(
     questions: Iterable<readonly [node: string, question: ItemQuestion]>,
     signal: AbortSignal,
   ): Promise<readonly Uint8Array[]> {
-    const answers = await Promise.all(Array.from(questions, ([node, question]) => askOne(node, question, signal)));
+    const answers = await Promise.all(Array.from(questions, ([node, question]) => askNode(node, question, signal)));
     return answers.filter((it) => it !== undefined);
   }
 
-  async function askOne(node: string, question: ItemQuestion, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async function askNode(node: string, question: ItemQuestion, signal: AbortSignal): Promise<Uint8Array | undefined> {
     if (asking >= MAX_ASKING) return undefined;
     asking += 1;
     try {
-      return await others?.ask(node, question, { timeoutMs: ASK_MS, signal });
+      return await others?.ask(node, question, { timeoutMs: ASK_TIMEOUT_MS, signal });
     } finally {
       asking -= 1;
     }
   }
 
   return {
-    seals: createSeals(sealKeysOf(keys)),
+    sealFor: createSealFactory(sealKeysOf(keys)),
     seed: () => newSeed(tag),
     remember: memory.remember,
     recall(caller, ids, signal) {
-      const items = here(caller, ids);
-      const byNode = items.size === ids.length ? NOBODY : elsewhere(ids.filter((id) => !items.has(id)));
-      if (byNode.size === 0) return counted(items, ids.length);
+      const items = itemsHere(caller, ids);
+      const byNode = items.size === ids.length ? NOBODY : idsByNode(ids.filter((id) => !items.has(id)));
+      if (byNode.size === 0) return countItems(items, ids.length);
       const questions = Array.from(byNode, ([node, theirs]) => [node, { kind: "items", caller, ids: theirs }] as const);
-      return askEach(questions, signal).then((answers) => {
+      return askNodes(questions, signal).then((answers) => {
         for (const answer of answers)
           for (const [id, item] of itemsIn(answer)) if (ids.includes(id)) items.set(id, item);
-        return counted(items, ids.length);
+        return countItems(items, ids.length);
       });
     },
     async forget(caller, id, signal) {
       if (forgetHere(caller, id)) return true;
-      const questions = Array.from(elsewhere([id]).keys(), (node) => [node, { kind: "forget", caller, id }] as const);
-      return (await askEach(questions, signal)).some((answer) => Buffer.from(answer).toString() === "true");
+      const questions = Array.from(idsByNode([id]).keys(), (node) => [node, { kind: "forget", caller, id }] as const);
+      return (await askNodes(questions, signal)).some((answer) => Buffer.from(answer).toString() === "true");
     },
     answer(asked) {
       const question = readItemQuestion(asked);
       if (question === undefined) return undefined;
       if (question.kind === "forget") return Buffer.from(String(forgetHere(question.caller, question.id)));
-      const items = here(question.caller, question.ids);
+      const items = itemsHere(question.caller, question.ids);
       let encoded = Buffer.from(JSON.stringify([...items]));
       for (const id of question.ids) {
         if (encoded.length <= MAX_PEER_ANSWER_BYTES) break;

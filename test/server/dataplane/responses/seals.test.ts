@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSeals, type SealBinding, sealKeysOf } from "../../../../src/server/dataplane/responses/seals.ts";
+import {
+  createSealFactory,
+  type SealBinding,
+  sealKeysOf,
+} from "../../../../src/server/dataplane/responses/reasoning-seals.ts";
 
 const key = (id: string, byte: number) => ({ id, key: new Uint8Array(32).fill(byte) });
 const OLD = key("s:0a1b2c3d", 1);
@@ -10,7 +14,7 @@ const BLOCKS = [
   { k: "t", x: "I need the weather: 21 °C", s: "EqQB==" },
   { k: "r", x: "cmVkYWN0ZWQ=" },
 ] as const;
-const sealsOf = (...keys: readonly ReturnType<typeof key>[]) => createSeals(sealKeysOf(keys));
+const sealsOf = (...keys: readonly ReturnType<typeof key>[]) => createSealFactory(sealKeysOf(keys));
 
 test("sealed reasoning is opened by its own caller and discloses nothing", () => {
   const { seal, open } = sealsOf(OLD)(BOUND);
@@ -63,8 +67,8 @@ test("a rotated key still opens text sealed by the previous one, until that is r
 });
 
 test("without a deployment key a process opens only its own text", () => {
-  const mine = createSeals(sealKeysOf(undefined))(BOUND);
+  const mine = createSealFactory(sealKeysOf(undefined))(BOUND);
   const sealed = mine.seal(BLOCKS);
   assert.deepEqual(mine.open(sealed), BLOCKS);
-  assert.equal(createSeals(sealKeysOf(undefined))(BOUND).open(sealed), undefined);
+  assert.equal(createSealFactory(sealKeysOf(undefined))(BOUND).open(sealed), undefined);
 });

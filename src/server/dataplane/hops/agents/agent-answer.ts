@@ -12,13 +12,13 @@ import { type MaybePromise, mapMaybePromise } from "../../../core/guardrails/ind
 import { BodyBuffer, estimateParsingBytes } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { AgentAnswerOptions } from "./agent-answer-options.ts";
-import { nounOf } from "./agent-call.ts";
+import { refusalNoun } from "./agent-call.ts";
 import {
   forwardableHeaders,
-  OVERSIZE,
+  OVERSIZE_ERROR,
   repeatsCredential,
   textOf,
-  unauthorized,
+  unauthorizedError,
   undecodableError,
   withContentLength,
 } from "./answer-wire.ts";
@@ -81,10 +81,10 @@ export class AgentAnswer implements Downstream {
 
   start(status: number, statusText: string, headers: readonly string[]): void {
     const { call } = this.#options;
-    const { noun } = nounOf(call);
+    const { noun } = refusalNoun(call);
     this.#hasSession = call.fronted.kind === "mcp" && headerValue(headers, "mcp-session-id") !== undefined;
     if (status === 401) {
-      this.#refuse(unauthorized(noun, call.fronted.channel.credential !== undefined));
+      this.#refuse(unauthorizedError(noun, call.fronted.channel.credential !== undefined));
       return;
     }
     this.#head = { status, statusText, headers: forwardableHeaders(headers) };
@@ -162,7 +162,7 @@ export class AgentAnswer implements Downstream {
     const { judged, isToolShown } = this.#options;
     if (judged !== undefined && judged.guard.answers.onOversize === "deny") {
       judged.refuseOversize();
-      this.#refuse(this.#options.settle() ?? OVERSIZE);
+      this.#refuse(this.#options.settle() ?? OVERSIZE_ERROR);
       return true;
     }
     if (isToolShown !== undefined && judged === undefined) {
@@ -189,7 +189,7 @@ export class AgentAnswer implements Downstream {
         break;
       }
       this.#waitingBytes -= event.bytes.length;
-      const made = this.#orRefuse(() => this.#event(event));
+      const made = this.#orRefuse(() => this.#processEvent(event));
       if (made instanceof Promise) {
         this.#isBusy = true;
         made.then(
@@ -242,16 +242,16 @@ export class AgentAnswer implements Downstream {
   }
 
   /** Returns the bytes to send, or `undefined` if the answer is refused. */
-  #event(event: SseEvent): MaybePromise<Buffer | undefined> {
+  #processEvent(event: SseEvent): MaybePromise<Buffer | undefined> {
     const { data, bytes } = event;
     const { judged } = this.#options;
     if (data === undefined || data === "") {
       if (bytes.length <= MAX_EVENT_BYTES || !this.#isGuarded) return bytes;
       if (judged === undefined) return this.#refuse(this.#tooLarge());
       judged.refuseOversize();
-      return this.#refuse(this.#options.settle() ?? OVERSIZE);
+      return this.#refuse(this.#options.settle() ?? OVERSIZE_ERROR);
     }
-    return mapMaybePromise(this.#message(data, 200), (shown) =>
+    return mapMaybePromise(this.#processMessage(data, 200), (shown) =>
       shown === undefined ? undefined : shown === data ? bytes : replaceData(event, shown),
     );
   }
@@ -272,7 +272,7 @@ export class AgentAnswer implements Downstream {
   #sendWhole(plain: Buffer): MaybePromise<void> {
     const head = this.#head as Head;
     const text = textOf(plain);
-    const seen = text === "" ? text : this.#message(text, head.status);
+    const seen = text === "" ? text : this.#processMessage(text, head.status);
     return mapMaybePromise(seen, (shown) => {
       if (this.isGone || this.#hasMode("over")) return;
       const refusal = this.#options.settle();
@@ -287,14 +287,14 @@ export class AgentAnswer implements Downstream {
   }
 
   /** Returns the text to send, or `undefined` if the answer is refused. */
-  #message(message: string, status: number): MaybePromise<string | undefined> {
+  #processMessage(message: string, status: number): MaybePromise<string | undefined> {
     const { call, isToolShown, onToolList, onToolsChanged, onMessage } = this.#options;
     const { answer } = call;
     const isMessage = this.#mode === "events" || this.#isJson;
     if (isMessage) onMessage(message);
     if (isMessage && answer.isUnsupportedVersion(message, status)) return this.#refuseUnsupportedVersion();
     if (repeatsCredential(this.#options.exchange.upstream.containsCredential, message)) {
-      const { noun } = nounOf(call);
+      const { noun } = refusalNoun(call);
       return this.#refuse(new GatewayError("upstream_invalid", `${noun} answered with the gateway's credential.`));
     }
     if (answer.tools !== undefined) onToolList(message);
@@ -304,18 +304,18 @@ export class AgentAnswer implements Downstream {
     const { answerMemory } = this.#options.exchange;
     const reading = estimateParsingBytes(seen);
     answerMemory.hold(reading);
-    return mapMaybePromise(this.#inspected(seen, isMessage), (shown) => {
+    return mapMaybePromise(this.#inspect(seen, isMessage), (shown) => {
       answerMemory.release(reading);
       return shown;
     });
   }
 
-  #inspected(seen: string, isMessage: boolean): MaybePromise<string | undefined> {
+  #inspect(seen: string, isMessage: boolean): MaybePromise<string | undefined> {
     const { call, judged } = this.#options;
     const texts = call.answer.texts(seen);
     // A client might be able to read text that cannot be parsed here.
     if (texts === undefined && (isMessage || LIKE_JSON.test(seen))) {
-      return this.#refuse(new GatewayError("upstream_invalid", `${nounOf(call).noun}'s answer is not JSON.`));
+      return this.#refuse(new GatewayError("upstream_invalid", `${refusalNoun(call).noun}'s answer is not JSON.`));
     }
     if (judged === undefined) return seen;
     if (texts === undefined) {
@@ -331,7 +331,7 @@ export class AgentAnswer implements Downstream {
 
   #refusalOrOversize(): unknown {
     try {
-      return this.#options.settle() ?? OVERSIZE;
+      return this.#options.settle() ?? OVERSIZE_ERROR;
     } catch (error) {
       return error;
     }
@@ -344,12 +344,15 @@ export class AgentAnswer implements Downstream {
   }
 
   #tooLarge(): GatewayError {
-    return new GatewayError("upstream_incomplete", `${nounOf(this.#options.call).noun} sent too long a list of tools.`);
+    return new GatewayError(
+      "upstream_incomplete",
+      `${refusalNoun(this.#options.call).noun} sent too long a list of tools.`,
+    );
   }
 
   #refuseUnsupportedVersion(): undefined {
     const { call } = this.#options;
-    const message = `${nounOf(call).noun} ${call.answer.unsupportedVersionText}.`;
+    const message = `${refusalNoun(call).noun} ${call.answer.unsupportedVersionText}.`;
     return this.#refuse(new GatewayError("unsupported_version", message));
   }
 

@@ -79,7 +79,7 @@ type ParsedCall =
   | { readonly kind: "refused"; readonly fault: RpcFault };
 
 /** Returns the name of the server or agent in refusals. */
-export const nounOf = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
+export const refusalNoun = ({ fronted }: Pick<AgentCall, "fronted">): { readonly noun: string } => ({
   noun: `${fronted.kind === "mcp" ? "MCP server" : "Agent"} ${fronted.name}`,
 });
 

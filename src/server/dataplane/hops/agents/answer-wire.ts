@@ -50,9 +50,13 @@ export function repeatsCredential(containsCredential: ContainsCredential | undef
   );
 }
 
-export const OVERSIZE = new GatewayError("guardrail_denied", "The answer is longer than guardrails can inspect.", {
-  by: { kind: "guardrail", name: "response.on_oversize" },
-});
+export const OVERSIZE_ERROR = new GatewayError(
+  "guardrail_denied",
+  "The answer is longer than guardrails can inspect.",
+  {
+    by: { kind: "guardrail", name: "response.on_oversize" },
+  },
+);
 
 /**
  * Returns the error for an answer that cannot be decoded. It replaces the error of `decode`, whose message describes requests.
@@ -61,7 +65,7 @@ export const undecodableError = (cause: GatewayError): GatewayError =>
   new GatewayError("upstream_invalid", "The answer cannot be decompressed within the limits.", { cause });
 
 /** Returns the error for a 401 of a server or agent. It is not about the client's credential, which is not forwarded. */
-export function unauthorized(noun: string, hasCredential: boolean): GatewayError {
+export function unauthorizedError(noun: string, hasCredential: boolean): GatewayError {
   const reason = hasCredential
     ? "does not accept the gateway's credential"
     : "requires a credential, and none is configured for it";

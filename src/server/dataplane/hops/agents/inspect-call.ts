@@ -31,7 +31,7 @@ export interface InspectedCall {
   readonly texts: CallTexts | undefined;
   /** New texts by index; `undefined` if nothing is rewritten. */
   readonly changes: readonly (string | undefined)[] | undefined;
-  readonly occasion: InspectionContext;
+  readonly inspectionContext: InspectionContext;
   readonly verdict: ParallelVerdict;
 }
 
@@ -47,7 +47,7 @@ export async function inspectCall(
   for (const context of texts?.uninspected ?? []) sinks.metrics.uninspected(context);
   const bodyTexts = texts?.texts ?? [];
   const segments = [...bodyTexts, ...envelopeSegments(guard, exchange.request.rawHeaders, "")];
-  const occasion = {
+  const inspectionContext = {
     variables: variablesOf(call, effective),
     rewriting: createRewriting(),
     tracer: exchange.report.span,
@@ -55,11 +55,11 @@ export async function inspectCall(
   const what = { exchange, effective, request: decided, sinks };
   const restores =
     restorer && hasArguments(call) ? createFpeExemption(bodyTexts, call.fronted.restore, restorer) : undefined;
-  const { changes, startParallel } = await inspectSegments(guard, segments, { ...occasion, restores }, what);
+  const { changes, startParallel } = await inspectSegments(guard, segments, { ...inspectionContext, restores }, what);
   const verdict = startParallel();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
   if (verdict === undefined) memory.release(reading);
-  return { texts, changes, occasion, verdict };
+  return { texts, changes, inspectionContext, verdict };
 }
 
 /**

@@ -16,9 +16,9 @@ import { type AgentPath, parseAgentPath } from "./agent-path.ts";
  */
 export function resolveAgent(exchange: Exchange, snapshot: Snapshot, { metrics }: Ports): AgentPath | undefined {
   const { request } = exchange;
-  const place = parseAgentPath(request.url ?? "/", snapshot.fronted);
-  if (place === undefined) return undefined;
-  const { kind, fronted, resource } = place;
+  const agentPath = parseAgentPath(request.url ?? "/", snapshot.fronted);
+  if (agentPath === undefined) return undefined;
+  const { kind, fronted, resource } = agentPath;
   const isCard = resource === "card";
   if (isCard) exchange.form = dialectForm(dialectOf(request), CARD_HEADERS);
   else {
@@ -36,7 +36,7 @@ export function resolveAgent(exchange: Exchange, snapshot: Snapshot, { metrics }
     publicOrigin,
   });
   if (isForeign) throw new GatewayError("forbidden", "The Host or Origin header names another site than this gateway.");
-  return place;
+  return agentPath;
 }
 
 const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);

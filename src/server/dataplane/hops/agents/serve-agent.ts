@@ -47,29 +47,29 @@ import { forwardDuringVerdict } from "../model/hold-back-answer.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, parseCall } from "./agent-call.ts";
 import type { AgentPath } from "./agent-path.ts";
+import { buildSentCall } from "./build-sent-call.ts";
 import { inspectCall } from "./inspect-call.ts";
 import { knownTool, rememberTools } from "./listed-tools.ts";
-import { buildSentCall } from "./sent-call.ts";
 import { cachedList, cacheList, dropLists } from "./tool-lists.ts";
 
 interface AgentRequest {
   readonly exchange: Exchange;
-  readonly place: AgentPath;
+  readonly path: AgentPath;
   readonly effective: EffectiveProfile;
   readonly snapshot: Snapshot;
   /** Body as it was received. */
   readonly original: Buffer;
   readonly memory: RequestMemory;
   /** Entry of the usage ledger; `undefined` if none is kept. */
-  readonly use: RequestUse | undefined;
+  readonly usage: RequestUse | undefined;
   readonly ports: Ports;
 }
 
 /** Serves the call. Throws the refusal. */
 export async function serveAgent(served: AgentRequest): Promise<void> {
-  const { exchange, place, effective, snapshot, original, memory, use, ports } = served;
+  const { exchange, path, effective, snapshot, original, memory, usage, ports } = served;
   const { request, report } = exchange;
-  const { fronted, kind } = place;
+  const { fronted, kind } = path;
   if (fronted === undefined) {
     const what = kind === "mcp" ? "MCP server" : "agent";
     throw new GatewayError("not_found", `No ${what} of this name is configured.`);
@@ -78,7 +78,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   const { "content-encoding": encoding = "identity" } = request.headers;
   const isPlain = encoding.toLowerCase() === "identity";
   const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, memory); // refuses with 400, 413 or 503
-  const reading = parseCall(fronted, place.query, request, decodedBody);
+  const reading = parseCall(fronted, path.query, request, decodedBody);
   if (reading.kind === "dropped") return exchange.answerAccepted();
   if (reading.kind === "refused") return exchange.answerFault(reading.fault);
   const { call } = reading;
@@ -121,7 +121,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     if (exchange.isGone) return;
     // Creating a controller is expensive, so there is only one if answers are inspected.
     const leaving = guard?.readsAnswers === true ? new AbortController() : undefined;
-    const judged = judgedAnswer(guard, inspected?.occasion, leaving?.signal);
+    const judged = judgedAnswer(guard, inspected?.inspectionContext, leaving?.signal);
     let isSettled = false;
     const settle = (): GatewayError | undefined => {
       if (judged === undefined || isSettled) return undefined;
@@ -133,8 +133,8 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     };
     const { tools } = call.answer;
     const { heartbeatMs = HEARTBEAT_MS } = ports;
-    const acting = actingFor(fronted, request, effective.caller);
-    const listCacheKey = tools?.isShareable === true ? listKey(tools.key, acting) : undefined;
+    const acting = tokenExchangeCaller(fronted, request, effective.caller);
+    const listCacheKey = tools?.isShareable === true ? callerListKey(tools.key, acting) : undefined;
     const answerTo = (to: Downstream): AgentAnswer =>
       new AgentAnswer({
         exchange,
@@ -176,7 +176,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     }
   } finally {
     charge?.release();
-    use?.addUnits(charge?.spent ?? 0, { provider: fronted.name, model: "" });
+    usage?.addUnits(charge?.spent ?? 0, { provider: fronted.name, model: "" });
   }
 }
 
@@ -234,7 +234,7 @@ function reserve(
  * Returns the caller and the credential that authenticated it, for a server or agent that receives an exchanged token;
  * otherwise `undefined`.
  */
-function actingFor(
+function tokenExchangeCaller(
   { channel }: AgentCall["fronted"],
   request: IncomingMessage,
   { issuer, principal }: Caller,
@@ -248,10 +248,10 @@ function actingFor(
  * Returns the cache key of a list. With token exchange a list is cached per caller, because the server may show different tools
  * to each.
  */
-const listKey = (key: string, acting: RequestCaller | undefined): string =>
+const callerListKey = (key: string, acting: RequestCaller | undefined): string =>
   acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
 
-interface Outgoing {
+interface ForwardCallOptions {
   readonly outgoing: UpstreamRequest;
   readonly answer: AgentAnswer;
   readonly charge: Charge | undefined;
@@ -260,7 +260,7 @@ interface Outgoing {
 
 function forwardCall(
   { fronted }: AgentCall,
-  { outgoing, answer, charge, acting }: Outgoing,
+  { outgoing, answer, charge, acting }: ForwardCallOptions,
   { exchange, ports }: AgentRequest,
 ): Promise<void> {
   const provider = forwardTargetOf(fronted);
@@ -288,7 +288,7 @@ function forwardCall(
     deadlineMs: Number.POSITIVE_INFINITY,
     origins: ports.origins,
     presenter: ports.presenter,
-    actingFor: acting,
+    tokenExchangeCaller: acting,
     onPresented: (bears) => {
       upstream.containsCredential = bears;
     },

@@ -13,11 +13,11 @@ import type { DecidedRequest } from "../../governance/decided-request.ts";
 import type { RequestNames } from "../../governance/request-cache.ts";
 import { refuseSuspended, suspendedError } from "../../governance/suspended.ts";
 import type { Suspensions } from "../../ports.ts";
+import { checkRouteAllowed, type RouteCaller } from "./check-route-allowed.ts";
 import { chooseChannel } from "./choose-channel.ts";
-import { guardRoute, type RouteCaller } from "./guard.ts";
 import { otherModelNames } from "./other-models.ts";
 import type { Target } from "./resolve-target.ts";
-import { type Sealing, type TranslatedCall, translateCall } from "./translated-call.ts";
+import { type CreateSeal, type TranslatedCall, translateCall } from "./translated-call.ts";
 
 export interface AdmittedProvider {
   readonly provider: Provider;
@@ -36,7 +36,7 @@ export interface AdmittedProviders {
   /** Returns the candidate at a position, counted from 0. Checks as many providers as needed, each of them once. */
   at(position: number): AdmittedProvider | undefined;
   /** Returns false if `at` returns `undefined` for the position. */
-  mayHave(position: number): boolean;
+  mayExist(position: number): boolean;
   /** Failover triggers of the addressed provider. */
   readonly failoverWhen: ReadonlySet<Trigger> | undefined;
   /**
@@ -51,7 +51,7 @@ export interface AdmissionContext extends RouteCaller {
   /** Current suspensions; `undefined` if nothing can be suspended (flag mode). */
   readonly suspensions: Suspensions | undefined;
   /** Seals reasoning for the caller; `undefined` unless the request is for the Responses API. */
-  readonly sealing: Sealing | undefined;
+  readonly createSeal: CreateSeal | undefined;
   readonly sinks: DecisionSinks;
 }
 
@@ -92,11 +92,11 @@ export function admit(snapshot: Snapshot, target: Target, governed: AdmissionCon
   const primary = checkProvider(target.provider, target, otherModels, governed);
   if (primary.kind === "refused") throw primary.error;
   if (primary.kind === "admitted") admitted.push(primary.admitted);
-  else guardRoute(target, otherModels, governed);
+  else checkRouteAllowed(target, otherModels, governed);
   const listOf = (first: AdmittedProvider): AdmittedProviders => ({
     first,
     at,
-    mayHave: (position) => position < admitted.length || checkedCount < names.length,
+    mayExist: (position) => position < admitted.length || checkedCount < names.length,
     failoverWhen: failover?.when,
     withRewrittenTarget(rewritten) {
       currentTarget = rewritten;
@@ -147,7 +147,7 @@ function checkProvider(
   }
   const { poolSubset } = effective.profile;
   if (poolSubset !== undefined && provider.pool?.subsets.has(poolSubset) === false) {
-    return { kind: "passed", error: withoutSubset(provider, poolSubset) };
+    return { kind: "passed", error: noSubsetError(provider, poolSubset) };
   }
   const error = deniedByRules(
     provider,
@@ -161,7 +161,7 @@ function checkProvider(
     const deniedToo = deniedByRules(provider, target, asNamed, { effective, requestId, sinks });
     if (deniedToo !== undefined) return { kind: "refused", error: deniedToo };
   }
-  if (provider === target.provider) guardRoute(target, otherModels, governed);
+  if (provider === target.provider) checkRouteAllowed(target, otherModels, governed);
   return { kind: "admitted", admitted: prepareProvider(provider, target, model, governed) };
 }
 
@@ -169,7 +169,7 @@ function checkProvider(
  * Returns the refusal for a pool without the required subset. The rest of the pool must not serve the request, and neither must a
  * failover provider.
  */
-const withoutSubset = ({ name }: Provider, subset: string): GatewayError =>
+const noSubsetError = ({ name }: Provider, subset: string): GatewayError =>
   new GatewayError(
     "no_pool_subset",
     `The caller's profile is confined to the pool subset ${subset}, which provider ${name} does not have: ask for a model that a pool with this subset serves.`,
@@ -181,16 +181,16 @@ function prepareProvider(
   provider: Provider,
   target: Target,
   model: string | undefined,
-  { effective: { profile }, sealing }: AdmissionContext,
+  { effective: { profile }, createSeal }: AdmissionContext,
 ): AdmittedProvider {
   const { channel, counterpart, losses } = chooseChannel(provider, target, model, profile);
   if (counterpart === undefined) return { provider, channel, model, losses, translated: undefined };
-  const { call, alsoLost } = translateCall(target, { provider, channel, counterpart, model }, sealing);
+  const { call, lateLosses } = translateCall(target, { provider, channel, counterpart, model }, createSeal);
   return {
     provider,
     channel,
     model,
-    losses: alsoLost.length === 0 ? losses : [...losses, ...alsoLost],
+    losses: lateLosses.length === 0 ? losses : [...losses, ...lateLosses],
     translated: call,
   };
 }

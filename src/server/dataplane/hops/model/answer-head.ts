@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { type AnswerType, type BodyChange, isBodiless, typeOf } from "../../../answers/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
 import type { Exchange } from "../../exchange.ts";
-import { headersOf } from "./inspected-headers.ts";
+import { changedHeaders } from "./inspected-headers.ts";
 
 export class AnswerHead {
   readonly #to: Downstream;
@@ -41,7 +41,7 @@ export class AnswerHead {
 
   /** Corrects the headers after the body was decoded to `length` bytes. */
   setDecodedLength(length: number): void {
-    this.#headers = headersOf(this.#headers, { isDecoded: true, length });
+    this.#headers = changedHeaders(this.#headers, { isDecoded: true, length });
   }
 
   /** Calls `open` if the head of a stream is still held back after `ms` milliseconds; 0 means never. */
@@ -59,9 +59,9 @@ export class AnswerHead {
   }
 
   /** Sends the head. Must be called once. Throws if the headers cannot be written. */
-  send(mending: BodyChange): void {
+  send(change: BodyChange): void {
     this.#isSent = true;
     clearTimeout(this.#silenceTimer);
-    this.#to.start(this.#status, this.#statusText, headersOf(this.#headers, mending));
+    this.#to.start(this.#status, this.#statusText, changedHeaders(this.#headers, change));
   }
 }

@@ -21,7 +21,7 @@ interface RecordContext {
 export interface AnswerInspection extends RecordContext {
   readonly guard: Guard;
   /** Inspection state of the request. */
-  readonly occasion: InspectionContext;
+  readonly inspectionContext: InspectionContext;
   /** Milliseconds of silence after which the head of a stream is sent. */
   readonly heartbeatMs: number;
 }

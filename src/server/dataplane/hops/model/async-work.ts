@@ -5,7 +5,7 @@ interface AsyncWorkPorts {
   /** Called when some work is done and its result can be sent. */
   readonly onResult: () => void;
   readonly fail: (error: unknown) => void;
-  readonly isOver: () => boolean;
+  readonly hasEnded: () => boolean;
 }
 
 export class AsyncWork {
@@ -37,11 +37,11 @@ export class AsyncWork {
 
   /** Runs `work`, sends its result and then calls `next`. Returns false if the provider must wait until it is resumed. */
   run(work: () => MaybePromise<void>, next?: () => void): boolean {
-    const { onResult, fail, isOver } = this.#ports;
-    if (isOver()) return true;
+    const { onResult, fail, hasEnded } = this.#ports;
+    if (hasEnded()) return true;
     const then = (): void => {
       onResult();
-      if (next !== undefined && !isOver()) next();
+      if (next !== undefined && !hasEnded()) next();
     };
     let done: MaybePromise<void>;
     try {
@@ -52,12 +52,12 @@ export class AsyncWork {
     }
     if (!(done instanceof Promise)) {
       then();
-      return isOver() || (!this.#isFull && this.#pending === 0);
+      return hasEnded() || (!this.#isFull && this.#pending === 0);
     }
     this.#pending++;
     const settled = (): void => {
       this.#pending--;
-      if (this.#pending === 0 && !this.#isFull && !isOver()) this.#resume?.();
+      if (this.#pending === 0 && !this.#isFull && !hasEnded()) this.#resume?.();
     };
     done.then(then).catch(fail).then(settled, settled);
     return false;

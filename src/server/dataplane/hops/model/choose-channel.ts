@@ -78,7 +78,7 @@ export function chooseChannel(
   let missingCapability: string | undefined;
   let isThreadLost = false;
   for (const listed of provider.channels) {
-    const served = servedBy(listed, target, model);
+    const served = waysToServe(listed, target, model);
     if (served === undefined) continue;
     const counterpart = served === "as_it_is" ? undefined : served;
     const isTranslated = counterpart !== undefined;
@@ -134,11 +134,11 @@ function withRequired(lost: readonly Loss[], required: readonly string[]): reado
 }
 
 /** Returns whether any channel of the provider serves the route for some model, translated or not. */
-export const couldServe = ({ channels }: Provider, route: Route, dialect: Dialect): boolean =>
-  channels.some((channel) => servedBy(channel, { route, dialect }, undefined) !== undefined);
+export const mayServeRoute = ({ channels }: Provider, route: Route, dialect: Dialect): boolean =>
+  channels.some((channel) => waysToServe(channel, { route, dialect }, undefined) !== undefined);
 
 /** Returns how the channel serves the route, or `undefined` if it does not. */
-export function servedBy(
+export function waysToServe(
   channel: UpstreamChannel,
   { route, dialect }: Pick<Target, "route" | "dialect">,
   model: string | undefined,
@@ -183,7 +183,7 @@ function contentLosses(
  * Rank penalty for translating a Responses request. A channel with a native Responses API keeps state that others cannot, so it
  * comes first regardless of losses.
  */
-const SECOND_CHOICE = 16;
+const TRANSLATED_RESPONSES_RANK = 16;
 
 /** Returns the rank of a channel. Lower is better; ties are resolved by the order of definition. */
 function rankOf(
@@ -192,7 +192,7 @@ function rankOf(
   lost: readonly Loss[],
 ): number {
   const loss = lost.length === 0 ? 0 : lost.some(({ isHard }) => isHard) ? 2 : 1;
-  return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0) + (isSecondChoice ? SECOND_CHOICE : 0);
+  return loss * 4 + (isOwnSurface ? 0 : 2) + (isOther ? 1 : 0) + (isSecondChoice ? TRANSLATED_RESPONSES_RANK : 0);
 }
 
 const OTHER_MODEL = "ask for another model";
@@ -202,7 +202,7 @@ const SEND_ALL = "send the whole conversation as `input`, or ask for another mod
 const COUNT_SELF = "count tokens with the `usage` of answers, or ask for another model";
 
 /** Missing capability and advice, for routes that only some channels serve. */
-const NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
+const ROUTE_NEEDS: ReadonlyMap<string, { readonly param: string; readonly advice: string }> = new Map([
   [
     "responses_compact",
     { param: "compaction", advice: "ask for a summary in a separate request, or ask for another model" },
@@ -221,7 +221,7 @@ function noChannelError(
   const asked = model === undefined ? "" : ` for ${shownModelName(model)}`;
   const none = `Provider ${name} has no channel${asked} on the ${route.name} route of the ${dialect} dialect`;
   const remedy = model === undefined ? OTHER_DEFAULT : OTHER_MODEL;
-  const { param = route.capability || route.name, advice = remedy } = NEEDS.get(route.name) ?? {};
+  const { param = route.capability || route.name, advice = remedy } = ROUTE_NEEDS.get(route.name) ?? {};
   return lacking === undefined
     ? new GatewayError("fidelity_loss", `${none}: ${advice}.`, { param })
     : new GatewayError(
@@ -254,12 +254,12 @@ function fidelityError(
  * thread.
  */
 function threadError(needsHistory: boolean): GatewayError {
-  const why = needsHistory
+  const reason = needsHistory
     ? "The caller's budget must see the whole conversation"
     : "The provider of this model does not store message threads";
   return new GatewayError(
     "thread_not_found",
-    `${why}: send all of its messages, with \`thread: {"type": "create"}\` or without \`thread\`.`,
+    `${reason}: send all of its messages, with \`thread: {"type": "create"}\` or without \`thread\`.`,
     { param: "thread" },
   );
 }

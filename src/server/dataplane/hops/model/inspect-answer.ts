@@ -45,7 +45,7 @@ class InspectedAnswer implements InspectedDownstream {
   readonly #work = new AsyncWork({
     onResult: () => this.#flushSoon(),
     fail: (error) => this.#fail(error),
-    isOver: () => this.#isOver(),
+    hasEnded: () => this.#hasEnded(),
   });
   #mode: Mode = "head";
   /** Head of the answer; `undefined` until the provider answers. */
@@ -70,7 +70,7 @@ class InspectedAnswer implements InspectedDownstream {
     this.#to = to;
     this.#exchange = exchange;
     this.#options = options;
-    this.#answer = new JudgedAnswer(options.guard, options.occasion, this.#leaving.signal);
+    this.#answer = new JudgedAnswer(options.guard, options.inspectionContext, this.#leaving.signal);
   }
 
   get isGone(): boolean {
@@ -207,7 +207,7 @@ class InspectedAnswer implements InspectedDownstream {
           return;
         }
         if (cause === undefined) this.#sendHead({ isStream: true });
-        if (this.#isOver()) return;
+        if (this.#hasEnded()) return;
         this.#finish();
         cause === undefined ? this.#to.end() : this.#to.breakOff(cause);
       },
@@ -249,11 +249,11 @@ class InspectedAnswer implements InspectedDownstream {
 
   async #decode(body: Buffer): Promise<void> {
     const plain = await decodedAnswer(body, this.#answerHead?.encoding ?? "", this.#exchange.answerMemory);
-    if (this.#isOver()) return;
+    if (this.#hasEnded()) return;
     this.#answerHead?.setDecodedLength(plain.length);
     this.#mode = "head";
     this.write(plain);
-    if (!this.#isOver()) this.end(); // `write` has set the mode for which the answer is ended here
+    if (!this.#hasEnded()) this.end(); // `write` has set the mode for which the answer is ended here
   }
 
   #endWhole(body: Buffer): void {
@@ -278,14 +278,14 @@ class InspectedAnswer implements InspectedDownstream {
     const error = this.#record?.settle();
     if (error !== undefined) this.#refuse(error);
     const made = this.#inspectedBody;
-    if (made === undefined || this.#isOver()) return;
+    if (made === undefined || this.#hasEnded()) return;
     const { body, change } = made;
     this.#sendHead(change);
     this.#sendBody(body);
   }
 
   #sendBody(body: Buffer): void {
-    if (this.#isOver()) return;
+    if (this.#hasEnded()) return;
     this.#finish();
     if (body.length > 0) this.#to.write(body);
     this.#to.end();
@@ -306,14 +306,14 @@ class InspectedAnswer implements InspectedDownstream {
 
   /** Sends the released bytes, or refuses the answer. */
   #flush(): void {
-    if (this.#isOver()) return;
+    if (this.#hasEnded()) return;
     const events = this.#events;
     const frames = events?.take();
     // Nothing has been sent yet, and an error status is clearer than an error event.
     const isLate = this.#answer.isRefused && this.#answerHead?.isSent !== true;
     if (frames !== undefined && !isLate) {
       this.#sendHead({ isStream: true });
-      if (this.#isOver()) return;
+      if (this.#hasEnded()) return;
       if (!this.#to.write(frames)) this.#work.markFull();
     }
     if (this.#answer.isRefused) {
@@ -327,11 +327,11 @@ class InspectedAnswer implements InspectedDownstream {
     this.#orRefuse(() => this.#exchange.answerMemory.change(more));
   }
 
-  #sendHead(mending: BodyChange): void {
-    if (this.#answerHead === undefined || this.#answerHead.isSent || this.#isOver()) return;
+  #sendHead(change: BodyChange): void {
+    if (this.#answerHead === undefined || this.#answerHead.isSent || this.#hasEnded()) return;
     this.#record?.addGuardrailHeaders();
     try {
-      this.#answerHead.send(mending);
+      this.#answerHead.send(change);
     } catch (error) {
       // Headers that cannot be written make the answer invalid; callers at this stage do not expect an exception.
       this.#fail(error);
@@ -341,7 +341,7 @@ class InspectedAnswer implements InspectedDownstream {
   /** Sends the head after a long silence, and a heartbeat if the stream is buffered. */
   #stayAlive(): void {
     this.#sendHead({ isStream: true });
-    if (!this.#isOver() && this.#events?.isBuffering === true) this.#to.write(HEARTBEAT_COMMENT);
+    if (!this.#hasEnded() && this.#events?.isBuffering === true) this.#to.write(HEARTBEAT_COMMENT);
   }
 
   #refuse(error: GatewayError): void {
@@ -352,7 +352,7 @@ class InspectedAnswer implements InspectedDownstream {
 
   /** Fails an answer that cannot be read or exceeds the memory budget. */
   #fail(error: unknown): void {
-    if (this.#isOver()) return;
+    if (this.#hasEnded()) return;
     this.#record?.settle();
     if (error instanceof GatewayError) this.#refuse(error);
     else {
@@ -377,12 +377,12 @@ class InspectedAnswer implements InspectedDownstream {
     return this.#answerHead?.type ?? typeOf("");
   }
 
-  #isOver(): boolean {
+  #hasEnded(): boolean {
     return this.#mode === "over";
   }
 
   #onClientGone(): void {
-    if (!this.#isOver()) this.#record?.settle();
+    if (!this.#hasEnded()) this.#record?.settle();
     this.#finish();
     this.#abortAttempt?.();
   }

@@ -33,7 +33,7 @@ interface InspectedRequest {
   /** Target to serve: the original one, or a new one if texts were rewritten. */
   readonly target: Target;
   /** Inspection state. The answer uses the same placeholder numbers. */
-  readonly occasion: InspectionContext;
+  readonly inspectionContext: InspectionContext;
   readonly verdict: ParallelVerdict;
 }
 
@@ -62,7 +62,7 @@ export async function inspectRequest(
   const beside = envelopeSegments(guard, exchange.request.rawHeaders, target.query);
   // Texts of the body come first, so that changes keep their indexes.
   const segments = beside.length === 0 ? bodySegments : [...bodySegments, ...beside];
-  const occasion: InspectionContext = {
+  const inspectionContext: InspectionContext = {
     variables: variablesOf(target, effective),
     rewriting: createRewriting(),
     tracer: exchange.report.span,
@@ -71,13 +71,13 @@ export async function inspectRequest(
   const { model, route, provider } = target;
   const request = { requestId, hop: "llm", route: route.name, to: provider.name, model } as const;
   const what = { exchange, effective, request, sinks };
-  const { changes, startParallel: judgeBeside } = await inspectSegments(guard, segments, occasion, what);
+  const { changes, startParallel: judgeBeside } = await inspectSegments(guard, segments, inspectionContext, what);
   const body = texts === undefined || changes === undefined ? plain : texts.rewrite(changes);
   const inspected = body === plain ? target : rewrittenTarget(body);
   const verdict = judgeBeside();
   // While a verdict is pending, parallel detectors still read the texts, so their memory stays accounted.
   if (verdict === undefined) memory.release(reading);
-  return { target: inspected, occasion, verdict };
+  return { target: inspected, inspectionContext, verdict };
 
   function rewrittenTarget(body: Buffer): Target {
     memory.hold(body.length);

@@ -2,8 +2,8 @@
 import { BODY_DIGEST_HEADERS, type BodyChange, withUtf8Charset } from "../../../answers/index.ts";
 import { lowerCase } from "../../headers.ts";
 
-export function headersOf(headers: readonly string[], mending: BodyChange): readonly string[] {
-  const { isStream = false, isRewritten = false, isDecoded = false, isTranscoded = false, length } = mending;
+export function changedHeaders(headers: readonly string[], change: BodyChange): readonly string[] {
+  const { isStream = false, isRewritten = false, isDecoded = false, isTranscoded = false, length } = change;
   if (!isStream && !isRewritten && !isDecoded) return headers;
   const kept: string[] = [];
   for (let at = 0; at < headers.length; at += 2) {

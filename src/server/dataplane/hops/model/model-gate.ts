@@ -20,10 +20,10 @@ const MAX_SEARCHED_BYTES = 1 << 20;
 /** Beginning of an escape, which can spell any character of a member's name in JSON. */
 const ESCAPE = Buffer.from("\\u");
 
-export type ModelGate = (message: Buffer, isBinary: boolean) => boolean;
+export type IsMessageAllowed = (message: Buffer, isBinary: boolean) => boolean;
 
 /** Returns a gate that tells whether a message may pass. A message that different parsers may read differently may not. */
-export function modelGate(allows: (model: string) => boolean): ModelGate {
+export function modelGate(allows: (model: string) => boolean): IsMessageAllowed {
   const mayName = (bytes: Buffer, level: number): boolean => {
     const scan = scanObject(bytes, level < MAX_LEVELS ? [NAME, ...CONTAINERS] : [NAME], true);
     if (scan.kind === "problem") return false;

@@ -57,12 +57,12 @@ export function allowedModels(
 export function localModelsAnswer(
   snapshot: Snapshot,
   method: string | undefined,
-  place: RouteMatch,
+  match: RouteMatch,
   allows: () => ListChange["allows"],
 ): string | undefined {
   if (method !== "GET" && method !== "HEAD") return undefined;
-  if (place.route.name === "models") return localList(snapshot, place, allows);
-  return place.route.name === "model" ? localModel(snapshot, place, allows) : undefined;
+  if (match.route.name === "models") return localList(snapshot, match, allows);
+  return match.route.name === "model" ? localModel(snapshot, match, allows) : undefined;
 }
 
 function localList(

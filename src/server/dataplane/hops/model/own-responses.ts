@@ -16,8 +16,8 @@ import {
   replaceReferences,
 } from "../../responses/index.ts";
 import { type RouteMatch, resolveTarget, type Target } from "./resolve-target.ts";
-import type { Sealing } from "./translated-call.ts";
-import type { Remembering } from "./translating.ts";
+import type { ItemRecorder } from "./translate-answer.ts";
+import type { CreateSeal } from "./translated-call.ts";
 
 const CREDENTIALS = ["authorization", "x-api-key", "api-key"] as const;
 const NEVER_ABORTED = new AbortController().signal;
@@ -46,12 +46,12 @@ export function responseCallerOf(
   return { name: `anonymous ${digest.digest("base64url")}`, responses };
 }
 
-export function sealingFor({ name, responses }: ResponseCaller): Sealing {
-  return (answering) => responses.seals({ caller: name, ...answering });
+export function sealFactoryFor({ name, responses }: ResponseCaller): CreateSeal {
+  return (answering) => responses.sealFor({ caller: name, ...answering });
 }
 
 /** Returns the settings for remembering the items of one answer. */
-export function rememberingFor({ name, responses }: ResponseCaller, { content }: Target): Remembering {
+export function itemRecorderFor({ name, responses }: ResponseCaller, { content }: Target): ItemRecorder {
   const request = content?.source.value as { readonly store?: unknown } | undefined;
   const isStored = request?.store !== false;
   return {

@@ -6,7 +6,7 @@ import type { Dialect } from "../../../core/dialects/index.ts";
 import { editObject } from "../../../core/dialects/index.ts";
 import type { Provider, UpstreamChannel, UpstreamRequest } from "../../../upstream/index.ts";
 import { lowerCase, upstreamHeaders } from "../../headers.ts";
-import type { ClientRequest } from "./prepare.ts";
+import type { ClientRequest } from "./prepare-request.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
 /**

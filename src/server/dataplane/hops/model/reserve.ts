@@ -6,16 +6,16 @@ import type { Ports } from "../../ports.ts";
 import type { RequestReport } from "../../request-report.ts";
 import type { AdmittedProvider } from "./admit.ts";
 import type { Target } from "./resolve-target.ts";
-import { spendingOf } from "./spending.ts";
+import { requestSpending } from "./spending.ts";
 
 /** Returns the fields of the usage ledger's entry: the destination of the request, as far as it is known. */
-export const usedAt = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
+export const usageDestination = ({ provider: { name: provider }, label, route: { name: route } }: Target) =>
   ({ hop: "llm", provider, label, route }) as const;
 
-interface Counting {
+interface UsageCounting {
   readonly report: Pick<RequestReport, "facts" | "labels">;
   /** Entry of the usage ledger; `undefined` if none is kept. */
-  readonly use: RequestUse | undefined;
+  readonly usage: RequestUse | undefined;
 }
 
 /**
@@ -26,12 +26,12 @@ export function reserve(
   target: Target,
   first: AdmittedProvider,
   effective: EffectiveProfile,
-  counting: Counting,
+  counting: UsageCounting,
   ports: Ports,
 ): Meter | undefined | Promise<Meter> {
   const { governancePorts } = ports;
   if (governancePorts === undefined || !effective.governance.meters || target.route.usage === "none") return undefined;
-  const spending = spendingOf(target, first, effective);
+  const spending = requestSpending(target, first, effective);
   const charge = spending && governancePorts.budgets.reserve(spending);
   return charge instanceof Promise
     ? charge.then((held) => meterOf(held, target, counting, ports))
@@ -41,7 +41,7 @@ export function reserve(
 const meterOf = (
   charge: Charge | undefined,
   { route, label }: Target,
-  { report, use }: Counting,
+  { report, usage: use }: UsageCounting,
   { metrics, statistics }: Ports,
 ): Meter => {
   report.facts.trace?.recordCharge(charge);

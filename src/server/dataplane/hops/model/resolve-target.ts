@@ -37,7 +37,7 @@ export interface Target extends Routed {
   readonly query: string;
   /** Model as the client requested it. */
   readonly model: string | undefined;
-  readonly spot: ModelLocation;
+  readonly modelLocation: ModelLocation;
   /** Content type of the body; empty if the request has none. */
   readonly contentType: string;
   /** Body as it is sent upstream if nothing changes. */
@@ -87,7 +87,7 @@ interface Payload {
 
 type ParsedBody = Pick<
   Target,
-  "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "spot"
+  "isJson" | "isUnread" | "streams" | "streamOptions" | "thread" | "fallbacks" | "model" | "modelLocation"
 > & {
   /** Whether parsing might lose the spelling of a number or the order of names; false unless the body is a JSON object. */
   readonly mayLoseSpelling: boolean;
@@ -107,7 +107,7 @@ const NOTHING_FOUND: ParsedBody = {
   thread: "none",
   fallbacks: NONE,
   model: undefined,
-  spot: { kind: "none" },
+  modelLocation: { kind: "none" },
 };
 
 /** Maximum length of a model name, in UTF-16 units. Rules and routing process the name, and real names are far shorter. */
@@ -123,11 +123,11 @@ const MEMBERS = ["model", "stream", "stream_options", "thread", "models", "fallb
  * Returns the target of a request. Throws `invalid_request` or `model_not_found`, and for a batch also `body_too_large` or
  * `overloaded`.
  */
-export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Payload): Target {
-  const found = readModel(snapshot, place, payload);
+export function resolveTarget(snapshot: Snapshot, match: RouteMatch, payload: Payload): Target {
+  const found = readModel(snapshot, match, payload);
   const { model } = found;
   if (payload.facts !== undefined) payload.facts.model = model;
-  if (model === undefined && place.route.modelRequired) {
+  if (model === undefined && match.route.modelRequired) {
     throw new GatewayError("invalid_request", "The request names no model.", { param: "model" });
   }
   const { routeWithoutModel = () => snapshot.modelless } = payload;
@@ -141,12 +141,12 @@ export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Pa
   return {
     provider: routed.provider,
     label: routed.label,
-    route: place.route,
-    dialect: place.dialect,
-    path: place.path,
-    query: place.query,
+    route: match.route,
+    dialect: match.dialect,
+    path: match.path,
+    query: match.query,
     model,
-    spot: found.spot,
+    modelLocation: found.modelLocation,
     contentType: payload.contentType,
     original: payload.original,
     plain: payload.plain,
@@ -154,11 +154,11 @@ export function resolveTarget(snapshot: Snapshot, place: RouteMatch, payload: Pa
     isUnread: found.isUnread,
     streams: found.streams,
     streamOptions: found.streamOptions,
-    thread: place.dialect === "messages" ? found.thread : "none",
+    thread: match.dialect === "messages" ? found.thread : "none",
     content:
-      place.route.form !== undefined && found.isJson
+      match.route.form !== undefined && found.isJson
         ? new RequestContent(
-            place.route.form,
+            match.route.form,
             { plain: payload.plain, mayLoseSpelling: found.mayLoseSpelling, values: found.values },
             payload.memory,
           )
@@ -178,10 +178,18 @@ function readModel(
       return NOTHING_FOUND;
     case "path": {
       const prefix = "/v1/models/";
-      return { ...NOTHING_FOUND, model: decodePath(path.slice(prefix.length)), spot: { kind: "path", prefix } };
+      return {
+        ...NOTHING_FOUND,
+        model: decodePath(path.slice(prefix.length)),
+        modelLocation: { kind: "path", prefix },
+      };
     }
     case "query": {
-      return { ...NOTHING_FOUND, model: singleModelParameter(query.slice(1), "query"), spot: { kind: "query" } };
+      return {
+        ...NOTHING_FOUND,
+        model: singleModelParameter(query.slice(1), "query"),
+        modelLocation: { kind: "query" },
+      };
     }
     case "batch":
       return readBatch(snapshot, plain, memory);
@@ -206,13 +214,17 @@ function readJsonOrForm(plain: Buffer, contentType: string): ParsedBody {
   const boundary = formBoundary(contentType);
   if (boundary !== undefined) return readForm(plain, boundary);
   if (scan !== undefined || !isFormEncoded(contentType)) return { ...NOTHING_FOUND, isUnread: true };
-  return { ...NOTHING_FOUND, model: singleModelParameter(plain.toString("utf8"), "form"), spot: { kind: "parameter" } };
+  return {
+    ...NOTHING_FOUND,
+    model: singleModelParameter(plain.toString("utf8"), "form"),
+    modelLocation: { kind: "parameter" },
+  };
 }
 
 /** Returns the path with the model as it is sent to the provider, on routes whose path names it. */
-export function pathWithModel({ path, spot, model: asked }: Target, model: string | undefined): string {
-  if (spot.kind !== "path" || model === undefined || model === asked) return path;
-  return spot.prefix + model.split("/").map(encodeURIComponent).join("/");
+export function pathWithModel({ path, modelLocation, model: asked }: Target, model: string | undefined): string {
+  if (modelLocation.kind !== "path" || model === undefined || model === asked) return path;
+  return modelLocation.prefix + model.split("/").map(encodeURIComponent).join("/");
 }
 
 /** Returns the boundary of any multipart type, because some servers read all of them as forms. */
@@ -260,7 +272,7 @@ function parseMembers(plain: Buffer, scan: Extract<JsonScan, { kind: "object" }>
     thread: threadUse(plain, members[3]),
     fallbacks: members[4] === undefined && members[5] === undefined ? NONE : members.slice(4).filter(isPresent),
     model: value ?? undefined,
-    spot: model === undefined ? NOTHING_FOUND.spot : { kind: "json", member: model },
+    modelLocation: model === undefined ? NOTHING_FOUND.modelLocation : { kind: "json", member: model },
   };
 }
 
@@ -276,7 +288,7 @@ function readForm(plain: Buffer, boundary: string): ParsedBody {
   const field = findField(plain, boundary, "model");
   if (field.kind === "problem") throw new GatewayError("invalid_request", `Cannot read the request: ${field.message}.`);
   if (field.kind === "absent") return NOTHING_FOUND;
-  return { ...NOTHING_FOUND, model: field.value, spot: { kind: "form", start: field.start, end: field.end } };
+  return { ...NOTHING_FOUND, model: field.value, modelLocation: { kind: "form", start: field.start, end: field.end } };
 }
 
 /**
@@ -304,7 +316,7 @@ function readBatch(snapshot: Snapshot, plain: Buffer, memory: RequestMemory): Pa
       param: "model",
     });
   }
-  return { ...found, model: [...models][0], spot: { kind: "none" } };
+  return { ...found, model: [...models][0], modelLocation: { kind: "none" } };
 }
 
 function decodePath(text: string): string {

@@ -33,21 +33,21 @@ interface Rewrites {
   readonly answerMemory: RequestMemory;
 }
 
-export function rewriting(to: Downstream, rewrites: Rewrites): Downstream {
-  return new Rewriting(to, rewrites);
+export function rewriteAnswer(to: Downstream, rewrites: Rewrites): Downstream {
+  return new RewrittenAnswer(to, rewrites);
 }
 
 /**
  * This is a class because there is one object per request: each evaluation of a literal with a getter would create a new hidden
  * class.
  */
-class Rewriting extends PassThrough {
+class RewrittenAnswer extends PassThrough {
   readonly #edits: AnswerEdits | undefined;
   readonly #extend: Rewrites["extend"];
   readonly #meter: AnswerMeter | undefined;
   readonly #answerMemory: RequestMemory;
   #mode: Mode = "pass";
-  #shown: ReturnType<AnswerMeter["beginAnswer"]> = "nothing";
+  #meteredParts: ReturnType<AnswerMeter["beginAnswer"]> = "nothing";
   /** Splitter of the stream; `undefined` unless events are parsed. */
   #splitter: SseSplitter | undefined;
   /** Accounted bytes of the incomplete event. */
@@ -66,13 +66,13 @@ class Rewriting extends PassThrough {
   override start(status: number, statusText: string, headers: readonly string[]): void {
     const changes = this.#edits !== undefined || this.#extend !== undefined;
     this.#mode = changes ? modeOf(status, headers) : "pass";
-    this.#shown = this.#meter?.beginAnswer(status, headers) ?? "nothing";
-    if (this.#mode === "events" || this.#shown === "events") this.#splitter = new SseSplitter();
+    this.#meteredParts = this.#meter?.beginAnswer(status, headers) ?? "nothing";
+    if (this.#mode === "events" || this.#meteredParts === "events") this.#splitter = new SseSplitter();
     super.start(status, statusText, this.#mode === "pass" ? headers : withoutLength(headers));
   }
 
   override write(chunk: Buffer): boolean {
-    if (this.#shown === "bytes") this.#meter?.readBytes(chunk);
+    if (this.#meteredParts === "bytes") this.#meter?.readBytes(chunk);
     if (this.#splitter !== undefined) return this.#writeEvents(chunk, this.#splitter);
     if (this.#mode === "over") return true;
     return this.#mode === "whole" ? this.#hold(chunk) : super.write(chunk);
@@ -80,7 +80,7 @@ class Rewriting extends PassThrough {
 
   override end(): void {
     const last = this.#splitter?.takeUnfinishedEvent();
-    if (last !== undefined) this.#event(last);
+    if (last !== undefined) this.#processEvent(last);
     this.#meter?.endAnswer();
     if (this.#mode === "whole" && this.#held !== undefined) {
       const body = this.#held.take();
@@ -92,13 +92,13 @@ class Rewriting extends PassThrough {
 
   override breakOff(cause: Error): void {
     const last = this.#splitter?.takeEventEndingInCr();
-    if (last !== undefined) this.#event(last);
+    if (last !== undefined) this.#processEvent(last);
     this.#meter?.breakAnswer();
     super.breakOff(cause);
   }
 
   #writeEvents(chunk: Buffer, splitter: SseSplitter): boolean {
-    const whole = this.#unread(chunk, splitter);
+    const whole = this.#forwardUnparsed(chunk, splitter);
     if (whole !== undefined) return super.write(whole);
     let hasRoom = true;
     const events = splitter.push(chunk);
@@ -106,13 +106,13 @@ class Rewriting extends PassThrough {
     const more = heldBytes - this.#eventBytes;
     if (more !== 0 && !this.#orBreakOff(() => this.#answerMemory.change(more))) return true;
     this.#eventBytes = heldBytes;
-    for (const event of events) hasRoom = this.#event(event) ?? hasRoom;
+    for (const event of events) hasRoom = this.#processEvent(event) ?? hasRoom;
     return this.#mode === "events" ? hasRoom : super.write(chunk);
   }
 
   /** Processes an event. Returns whether the client has room, or `undefined` if nothing was written. */
-  #event(event: SseEvent): boolean | undefined {
-    if (this.#shown === "events" && event.data !== undefined) {
+  #processEvent(event: SseEvent): boolean | undefined {
+    if (this.#meteredParts === "events" && event.data !== undefined) {
       this.#hasRead = true;
       this.#meter?.readEvent(event.data);
     }
@@ -125,8 +125,8 @@ class Rewriting extends PassThrough {
    * Returns the bytes to send if the chunk can be forwarded without parsing its events, as most chunks can; otherwise
    * `undefined`.
    */
-  #unread(chunk: Buffer, splitter: SseSplitter): Buffer | undefined {
-    const isMetered = this.#shown === "events";
+  #forwardUnparsed(chunk: Buffer, splitter: SseSplitter): Buffer | undefined {
+    const isMetered = this.#meteredParts === "events";
     // The first event may be an error in any form.
     const isFirst = !this.#hasRead && isMetered;
     if (isFirst || !splitter.isEmpty) return undefined;

@@ -9,7 +9,7 @@ import type { Target } from "./resolve-target.ts";
 import type { TranslatedCall } from "./translated-call.ts";
 
 /** Returns the demand, or `undefined` if the route costs nothing or the caller has no budget. */
-export function spendingOf(
+export function requestSpending(
   target: Target,
   { provider, model = "", translated }: AdmittedProvider,
   effective: EffectiveProfile,
@@ -22,7 +22,7 @@ export function spendingOf(
   return {
     rule: budget,
     bucket: effective.bucket,
-    averageKey: averagedAs(target, { provider, upstreamModel: model }, effective, bounds),
+    averageKey: averageKeyOf(target, { provider, upstreamModel: model }, effective, bounds),
     at: { model, backend: provider.name },
     demand: bounds === undefined ? { kind: "atLeast", units: 1 } : { kind: "tokens", bounds },
   };
@@ -35,7 +35,7 @@ function boundsOf({ plain, isJson, route }: Target, translated: TranslatedCall |
 }
 
 /** Returns the name under which costs of similar requests are averaged. Each name is built once, because it is a map key. */
-function averagedAs(
+function averageKeyOf(
   { route, model, label }: Target,
   { provider, upstreamModel }: Pick<RequestNames, "provider" | "upstreamModel">,
   { profile, requests }: EffectiveProfile,
@@ -46,7 +46,7 @@ function averagedAs(
     request.label = label;
     request.averageKeys = new Map();
   }
-  const size = bounds === undefined ? NO_SIZE : sizeOf(bounds);
+  const size = bounds === undefined ? NO_SIZE : sizeClassOf(bounds);
   let name = request.averageKeys.get(size);
   if (name === undefined) {
     name = `${profile.name ?? ""}\0${route.name}\0${label}\0${size}`;
@@ -63,7 +63,7 @@ const SIZES = 32;
  * Returns the size class of a request. Requests of very different sizes must not share an estimate: the small cost would be
  * reserved for large ones, and charged if those break off. Classes are powers of four, so there are few.
  */
-function sizeOf({ input, output, hasOutputLimit }: TokenBounds): number {
+function sizeClassOf({ input, output, hasOutputLimit }: TokenBounds): number {
   const power = (tokens: number): number => Math.ceil(Math.log2(tokens + 1) / 2);
   return power(input) * SIZES + (hasOutputLimit ? power(output) + 1 : 0);
 }

@@ -27,7 +27,7 @@ export interface TranslatedCall {
   readonly path: string;
   /** Body as JSON text; empty if the request has none. */
   readonly body: Buffer;
-  readonly reading: AnswerTranslation;
+  readonly answerReader: AnswerTranslation;
 }
 
 const NO_BODY = Buffer.alloc(0);
@@ -42,30 +42,33 @@ interface Recipient {
   readonly model: string | undefined;
 }
 
-interface MadeCall {
+interface TranslationResult {
   readonly call: TranslatedCall;
   /** Losses that were only found while translating. */
-  readonly alsoLost: readonly Loss[];
+  readonly lateLosses: readonly Loss[];
 }
 
 /** Returns the seal of the caller's reasoning, bound to the model that answers. */
-export type Sealing = (answering: Pick<SealBinding, "form" | "maker" | "model">) => ReasoningSeal;
+export type CreateSeal = (answering: Pick<SealBinding, "form" | "maker" | "model">) => ReasoningSeal;
 
 /** Translates a request. Throws `invalid_request`. */
-export function translateCall(target: Target, to: Recipient, sealing?: Sealing): MadeCall {
+export function translateCall(target: Target, to: Recipient, sealing?: CreateSeal): TranslationResult {
   const { route, content } = target;
   const path = to.counterpart.path ?? pathWithModel(target, to.model);
   if (content === undefined)
-    return { call: { route, path, body: NO_BODY, reading: readingOfModels(target) }, alsoLost: NOTHING };
-  const { body, reading, lost = NOTHING } = translated(target, content, to, sealing);
-  return { call: { route: findRoute("POST", path) ?? route, path, body: Buffer.from(body), reading }, alsoLost: lost };
+    return { call: { route, path, body: NO_BODY, answerReader: modelsAnswerReader(target) }, lateLosses: NOTHING };
+  const { body, reading: answerReader, lost = NOTHING } = translateContent(target, content, to, sealing);
+  return {
+    call: { route: findRoute("POST", path) ?? route, path, body: Buffer.from(body), answerReader },
+    lateLosses: lost,
+  };
 }
 
-function translated(
+function translateContent(
   { model: asked = "", route }: Target,
   { source, form }: RequestContent,
   { provider, channel, counterpart, model }: Recipient,
-  sealing: Sealing | undefined,
+  sealing: CreateSeal | undefined,
 ): RequestTranslation {
   const to = counterpart.form ?? form;
   const way = directionOf(form, to);
@@ -83,7 +86,7 @@ function translated(
   }
 }
 
-function readingOfModels({ route, dialect, query }: Target): AnswerTranslation {
+function modelsAnswerReader({ route, dialect, query }: Target): AnswerTranslation {
   return {
     openStream: () => undefined,
     translateWhole: (body) =>

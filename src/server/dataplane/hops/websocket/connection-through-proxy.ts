@@ -7,13 +7,13 @@ import { createProxyConnection, type ForwardProxy, hostOf, portOf } from "../../
 export function connectionThrough(
   proxy: ForwardProxy,
   upstream: { readonly url: string; readonly connect?: ConnectionOptions },
-  { handshakeMs, left }: { readonly handshakeMs: number; readonly left: AbortSignal },
+  { handshakeMs, clientLeft }: { readonly handshakeMs: number; readonly clientLeft: AbortSignal },
 ) {
   const url = new URL(upstream.url);
   const tls = url.protocol === "wss:" ? (upstream.connect ?? {}) : undefined;
   const target = { host: hostOf(url), port: portOf(url) };
   return (_: unknown, done: (error: Error | null, socket: Duplex) => void): undefined => {
-    createProxyConnection({ proxy, target, tls, limitMs: handshakeMs, signal: left }, (error, socket) =>
+    createProxyConnection({ proxy, target, tls, limitMs: handshakeMs, signal: clientLeft }, (error, socket) =>
       done(error, socket as Duplex),
     );
   };

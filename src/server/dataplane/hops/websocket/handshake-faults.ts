@@ -5,7 +5,7 @@ import { ForwardProxyFault } from "../../../forward-proxy/index.ts";
 export const isRedirect = (status: number, location: string | undefined): boolean =>
   status >= 300 && status < 400 && location !== undefined;
 
-export const redirected = (status: number): GatewayError =>
+export const redirectError = (status: number): GatewayError =>
   new GatewayError(
     "upstream_redirect",
     `The upstream answered the WebSocket handshake with a redirect (${status}), which is not followed or passed on: configure the address that it leads to.`,

@@ -19,7 +19,7 @@ import { WebSocket } from "ws";
 import { GatewayError, HOP_BY_HOP_HEADERS } from "../../../../base/index.ts";
 import type { Route, Server } from "../../../upstream/index.ts";
 import { connectionThrough } from "./connection-through-proxy.ts";
-import { handshakeFailure, isRedirect, redirected } from "./handshake-faults.ts";
+import { handshakeFailure, isRedirect, redirectError } from "./handshake-faults.ts";
 
 /** Prefix of the subprotocol in which clients that cannot set headers (browsers) send their credential. */
 const CREDENTIAL_PROTOCOL = "openai-insecure-api-key.";
@@ -63,10 +63,10 @@ function endToEndHeaders(rawHeaders: readonly string[]): string[] {
 }
 
 /** Returns whether a header is hidden from the client. */
-export type Hides = (lowerCaseName: string, value: string) => boolean;
+export type IsHeaderHidden = (lowerCaseName: string, value: string) => boolean;
 
 /** Returns `ours` followed by the headers of `theirs` that are not hidden and that `ours` does not replace. */
-export function withOwnHeaders(ours: readonly string[], theirs: readonly string[], hides?: Hides): string[] {
+export function withOwnHeaders(ours: readonly string[], theirs: readonly string[], hides?: IsHeaderHidden): string[] {
   const named = new Set(pairs(ours).map(([name]) => name.toLowerCase()));
   const isShown = ([name, value]: readonly [string, string]): boolean =>
     !named.has(name.toLowerCase()) && hides?.(name.toLowerCase(), value) !== true;
@@ -108,7 +108,7 @@ function assertProtocols(protocols: readonly string[]): void {
 }
 
 /** Returns false for a WebSocket version other than 13. Throws `invalid_request` if the request is not a WebSocket handshake. */
-export function speaksVersion13(request: IncomingMessage): boolean {
+export function isVersion13(request: IncomingMessage): boolean {
   const key = request.headers["sec-websocket-key"] ?? "";
   if (request.method !== "GET" || request.headers.upgrade?.toLowerCase() !== "websocket" || !HANDSHAKE_KEY.test(key)) {
     throw new GatewayError("invalid_request", "The request is not a WebSocket handshake.");
@@ -151,7 +151,7 @@ interface ClientWatch {
 }
 
 /** Reads from the client while the upstream is dialed, because an unread socket does not report that its peer has gone. */
-export function watchClient(socket: Duplex, head: Buffer, left: () => void): ClientWatch {
+export function watchClient(socket: Duplex, head: Buffer, onLeft: () => void): ClientWatch {
   const early: Buffer[] = [head];
   let earlyBytes = head.length;
   const keep = (chunk: Buffer): void => {
@@ -159,12 +159,12 @@ export function watchClient(socket: Duplex, head: Buffer, left: () => void): Cli
     earlyBytes += chunk.length;
     if (earlyBytes > EARLY_MAX_BYTES) socket.pause();
   };
-  socket.on("data", keep).once("end", left).once("close", left);
+  socket.on("data", keep).once("end", onLeft).once("close", onLeft);
   socket.resume();
   return {
     stop() {
       socket.pause();
-      socket.off("data", keep).off("end", left).off("close", left);
+      socket.off("data", keep).off("end", onLeft).off("close", onLeft);
       return Buffer.concat(early);
     },
   };
@@ -186,7 +186,7 @@ export interface UpstreamAddress {
   readonly route?: Route;
 }
 
-export type Dialed =
+export type DialOutcome =
   /**
    * Opened WebSocket. It is paused, so that nothing is read before the client is connected. `protocol`: the subprotocol that the
    * upstream selected.
@@ -209,12 +209,12 @@ interface DialOptions {
   /** Whether a redirect is passed on like any other refusal; otherwise it becomes an error. */
   readonly passesRedirects: boolean;
   /** Aborted when the client has gone. The handshake is cut off then, and the outcome is `abandoned`. */
-  readonly left: AbortSignal;
+  readonly clientLeft: AbortSignal;
   readonly shutdown: AbortSignal;
 }
 
 /** Tries the servers in order until one is connected. Rejects as `dialOne` does. */
-export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialedServer> {
+export async function dial(upstream: UpstreamAddress, options: DialOptions): Promise<DialResult> {
   const { route } = upstream;
   let server = route?.next(undefined);
   if (route !== undefined && server === undefined) {
@@ -224,10 +224,10 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
   for (;;) {
     server?.beginAttempt();
     try {
-      const dialed = await dialOne(upstream, server, options);
+      const outcome = await dialOne(upstream, server, options);
       server?.recordConnect();
-      if (dialed.kind !== "open") server?.endAttempt();
-      return { dialed, ended: () => server?.endAttempt() };
+      if (outcome.kind !== "open") server?.endAttempt();
+      return { outcome, onSessionEnd: () => server?.endAttempt() };
     } catch (error) {
       server?.endAttempt();
       const next = isUnconnected(error) ? nextAfter(server, route, error) : undefined;
@@ -245,11 +245,11 @@ function nextAfter(failed: Server | undefined, route: Route | undefined, cause: 
 /** Returns whether no connection was made, so that nothing was sent. */
 function isUnconnected(error: unknown): boolean {
   const cause = error instanceof GatewayError ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
-  return cause?.syscall === "connect" || cause instanceof NotConnected;
+  return cause?.syscall === "connect" || cause instanceof ConnectTimeoutError;
 }
 
 /** Error for the connection timeout of one of several servers. */
-class NotConnected extends Error {
+class ConnectTimeoutError extends Error {
   readonly code = "ETIMEDOUT";
 }
 
@@ -258,24 +258,24 @@ const SERVER_CONNECT_MS = 2_000;
 
 function limitConnect(request: ClientRequest): void {
   request.once("socket", (socket) => {
-    const limit = setTimeout(() => request.destroy(new NotConnected()), SERVER_CONNECT_MS);
+    const limit = setTimeout(() => request.destroy(new ConnectTimeoutError()), SERVER_CONNECT_MS);
     socket.once("connect", () => clearTimeout(limit)).once("close", () => clearTimeout(limit));
   });
 }
 
-export interface DialedServer {
-  readonly dialed: Dialed;
+export interface DialResult {
+  readonly outcome: DialOutcome;
   /** Must be called after a session that was opened has ended. */
-  readonly ended: () => void;
+  readonly onSessionEnd: () => void;
 }
 
 /**
  * Performs one handshake. Rejects with `upstream_unreachable`, `upstream_timeout`, `upstream_invalid`, `upstream_redirect`, or
  * `overloaded` if the gateway is shutting down.
  */
-function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<Dialed> {
+function dialOne(upstream: UpstreamAddress, server: Server | undefined, options: DialOptions): Promise<DialOutcome> {
   return new Promise((resolve, reject) => {
-    if (options.left.aborted) return resolve({ kind: "abandoned" });
+    if (options.clientLeft.aborted) return resolve({ kind: "abandoned" });
     if (options.shutdown.aborted) return reject(shuttingDown());
     const websocket = connect(upstream, server, options);
     let reply: IncomingMessage | undefined;
@@ -284,7 +284,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     /** Settles the promise; only the first call has an effect. */
     const settle = (decide: () => void): void => {
       clearTimeout(deadline);
-      options.left.removeEventListener("abort", onLeft);
+      options.clientLeft.removeEventListener("abort", onLeft);
       options.shutdown.removeEventListener("abort", onShutdown);
       decide();
     };
@@ -298,7 +298,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
     const onTimeout = (): void =>
       fail(new GatewayError("upstream_timeout", "The upstream did not answer the WebSocket handshake in time."));
     const deadline = setTimeout(onTimeout, options.handshakeMs);
-    options.left.addEventListener("abort", onLeft);
+    options.clientLeft.addEventListener("abort", onLeft);
     options.shutdown.addEventListener("abort", onShutdown);
 
     // This listener is never removed: an interrupted handshake reports an error here after the outcome is decided.
@@ -324,7 +324,7 @@ function dialOne(upstream: UpstreamAddress, server: Server | undefined, options:
         const headers = endToEndHeaders(response.rawHeaders);
         const status = response.statusCode ?? 502;
         const isRefused = !options.passesRedirects && isRedirect(status, response.headers.location);
-        if (isRefused) fail(redirected(status));
+        if (isRefused) fail(redirectError(status));
         else giveUp(() => resolve({ kind: "refused", status, headers, body }));
       });
       response.once("error", (cause) => {

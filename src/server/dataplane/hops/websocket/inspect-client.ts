@@ -13,20 +13,20 @@ import { settleInspection } from "../../governance/guardrails.ts";
 import type { Target } from "../model/resolve-target.ts";
 import { classifyMessage } from "./session-message.ts";
 import { closeTunnel } from "./tunnel.ts";
-import type { Frame, InspectedMessage } from "./types.ts";
+import type { Frame, InspectedMessage } from "./tunnel-types.ts";
 
 export interface InspectedSession {
   readonly target: Target;
   readonly effective: EffectiveProfile;
   readonly request: DecidedRequest;
   /** Inspection state of the whole session, shared by all events and answers so that placeholder numbers are unique. */
-  readonly occasion: InspectionContext;
+  readonly inspectionContext: InspectionContext;
   /** Model that the client last named in an event. */
-  asked: string | undefined;
+  namedModel: string | undefined;
   readonly sinks: GuardrailSinks;
   readonly memory: Account;
   /** Aborted when the session has ended. */
-  readonly over: AbortSignal;
+  readonly endedSignal: AbortSignal;
   /** Receives the refusal that ends the session. */
   readonly recordRefusal: (refusal: GatewayError) => void;
 }
@@ -46,14 +46,14 @@ export function inspectClient(
   };
   const failed = (error: unknown): InspectedMessage => {
     done();
-    return refusedWith(error, session);
+    return refusedMessage(error, session);
   };
   try {
     const { kind } = classifyMessage(message);
-    if (kind === "unreadable") throw unreadable("it has an encoding that is not supported");
+    if (kind === "unreadable") throw unreadableMessage("it has an encoding that is not supported");
     if (kind === "sound") {
       sinks.metrics.uninspected("audio");
-      return passing(message);
+      return passedMessage(message);
     }
     memory.hold(bytes);
     isHeld = true;
@@ -76,47 +76,48 @@ function inspectText(
   message: Frame,
   session: InspectedSession,
 ): InspectedMessage | Promise<InspectedMessage> {
-  const { target, effective, sinks, over } = session;
+  const { target, effective, sinks, endedSignal } = session;
   const texts = readTexts(target.route, target.dialect, {
     plain: message.data,
     contentType: "text/plain",
     isJson: false,
   });
-  if (texts.problem !== undefined) throw unreadable(texts.problem);
+  if (texts.problem !== undefined) throw unreadableMessage(texts.problem);
   for (const what of texts.uninspected) sinks.metrics.uninspected(what);
-  if (texts.texts.length === 0) return passing(message);
-  const { occasion, request } = namingModel(session);
+  if (texts.texts.length === 0) return passedMessage(message);
+  const { inspectionContext, request } = withNamedModel(session);
   const segments = [...texts.texts, ...texts.seams].map((text): Segment => ({ ...text, ref: "" }));
   const settle = (guarded: Awaited<ReturnType<Guard["request"]>>): InspectedMessage => {
     const { error } = settleInspection(guarded, request, effective, sinks);
     if (error !== undefined) throw error;
     const { judgement } = guarded;
-    if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined)) return passing(message);
+    if (judgement?.outcome !== "allow" || judgement.rewrites.every((one) => one === undefined))
+      return passedMessage(message);
     const data = texts.rewrite(judgement.rewrites.map((one) => one?.text));
-    return passing({ ...message, data });
+    return passedMessage({ ...message, data });
   };
-  const guarded = guard.inspectMessage(segments, occasion, over);
+  const guarded = guard.inspectMessage(segments, inspectionContext, endedSignal);
   return guarded instanceof Promise ? guarded.then(settle) : settle(guarded);
 }
 
 /** Returns the inspection state and request record with the model that the client named last. */
-export function namingModel({
-  occasion,
+export function withNamedModel({
+  inspectionContext,
   request,
-  asked,
-}: InspectedSession): Pick<InspectedSession, "occasion" | "request"> {
-  if (asked === undefined) return { occasion, request };
+  namedModel,
+}: InspectedSession): Pick<InspectedSession, "inspectionContext" | "request"> {
+  if (namedModel === undefined) return { inspectionContext, request };
   return {
-    occasion: { ...occasion, variables: { ...occasion.variables, model: asked } },
-    request: { ...request, model: asked },
+    inspectionContext: { ...inspectionContext, variables: { ...inspectionContext.variables, model: namedModel } },
+    request: { ...request, model: namedModel },
   };
 }
 
 /** Remembers the model that a client's message names, if the route allows it to. */
-export function noteModel(session: InspectedSession, { data }: Frame): void {
+export function recordNamedModel(session: InspectedSession, { data }: Frame): void {
   // Each event of a Responses session names its own model; elsewhere the model of the handshake applies, if it named one.
   const { model, route } = session.target;
-  if (model === undefined || route.name === "responses_ws") session.asked = modelIn(data) ?? session.asked;
+  if (model === undefined || route.name === "responses_ws") session.namedModel = modelIn(data) ?? session.namedModel;
 }
 
 /** Returns the model that an event names, directly or in its response or session. */
@@ -136,9 +137,9 @@ function modelIn(event: Buffer): string | undefined {
 
 const OPEN_OBJECT = 0x7b;
 
-const passing = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });
+const passedMessage = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });
 
-const unreadable = (why: string): GatewayError =>
+const unreadableMessage = (why: string): GatewayError =>
   new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${why}.`);
 
 /** WebSocket close codes: RFC 6455, section 7.4.1, and the IANA registry. */
@@ -147,11 +148,11 @@ const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
 /** Returns the frames that end both sides: a notice to the client, and a close with the refusal's code as its reason. */
-export function refusedWith(
+export function refusedMessage(
   error: unknown,
-  { target, request, recordRefusal, over }: InspectedSession,
+  { target, request, recordRefusal, endedSignal }: InspectedSession,
 ): InspectedMessage {
-  if (over.aborted) return { kind: "passes", frames: [] };
+  if (endedSignal.aborted) return { kind: "passes", frames: [] };
   const refusal = asRefusal(error);
   recordRefusal(refusal);
   const isLater = refusal.code === "overloaded" || refusal.code === "audit_unavailable";

@@ -10,11 +10,11 @@ import type { Guard } from "../../../snapshot/index.ts";
 import { settleInspection } from "../../governance/guardrails.ts";
 import type { RequestSpan } from "../../tracing.ts";
 import { variablesOf } from "../model/inspect-request.ts";
-import { type InspectedSession, inspectClient, noteModel } from "./inspect-client.ts";
+import { type InspectedSession, inspectClient, recordNamedModel } from "./inspect-client.ts";
 import { inspectUpstream, type UpstreamInspection } from "./inspect-upstream.ts";
-import type { Frame, InspectedMessage, TunnelInspector } from "./types.ts";
+import type { Frame, InspectedMessage, TunnelInspector } from "./tunnel-types.ts";
 
-interface SessionGuarding extends Omit<InspectedSession, "occasion" | "asked"> {
+interface SessionGuarding extends Omit<InspectedSession, "inspectionContext" | "namedModel"> {
   /** Returns the guard in force, or `undefined` if nothing is inspected. */
   readonly guard: () => Guard | undefined;
   /** Span of the session; `undefined` if traces are not exported. */
@@ -32,19 +32,23 @@ interface SessionInspection {
    * Inspects the headers and query of the handshake. Returns the value of `x-gateway-guardrails`, empty if no rule acted.
    * Rejects with `guardrail_denied`, `guardrail_error`, `overloaded` or `audit_unavailable`.
    */
-  readonly handshake: (request: IncomingMessage) => Promise<string>;
+  readonly inspectHandshake: (request: IncomingMessage) => Promise<string>;
 }
 
 export function inspectSession(guarding: SessionGuarding): SessionInspection {
   const { target, effective, guard, memory, span } = guarding;
   const session: InspectedSession = {
     ...guarding,
-    occasion: { variables: variablesOf(target, effective), rewriting: createRewriting(numbered(memory)), tracer: span },
-    asked: undefined,
+    inspectionContext: {
+      variables: variablesOf(target, effective),
+      rewriting: createRewriting(placeholderAccount(memory)),
+      tracer: span,
+    },
+    namedModel: undefined,
   };
   return {
-    inspector: inspectorOf(session, guard),
-    handshake: (request) => handshake(session, guard(), request, span),
+    inspector: createInspector(session, guard),
+    inspectHandshake: (request) => inspectHandshake(session, guard(), request, span),
   };
 }
 
@@ -52,12 +56,12 @@ export function inspectSession(guarding: SessionGuarding): SessionInspection {
  * Maximum size of the session's values that have a placeholder. It is limited, because a session may last an hour and the client
  * determines how many there are.
  */
-const MAX_NUMBERED_BYTES = 8 << 20;
+const MAX_PLACEHOLDER_BYTES = 8 << 20;
 
-function numbered(memory: Account): (bytes: number) => void {
+function placeholderAccount(memory: Account): (bytes: number) => void {
   let sum = 0;
   return (bytes) => {
-    if (sum + bytes > MAX_NUMBERED_BYTES) {
+    if (sum + bytes > MAX_PLACEHOLDER_BYTES) {
       throw new GatewayError("overloaded", "Guardrails replaced too many values in this session.");
     }
     memory.hold(bytes);
@@ -65,8 +69,8 @@ function numbered(memory: Account): (bytes: number) => void {
   };
 }
 
-async function handshake(
-  { target, effective, request, occasion, sinks, over }: InspectedSession,
+async function inspectHandshake(
+  { target, effective, request, inspectionContext, sinks, endedSignal }: InspectedSession,
   guard: Guard | undefined,
   asked: IncomingMessage,
   span: RequestSpan | undefined,
@@ -74,26 +78,26 @@ async function handshake(
   const segments = guard === undefined ? [] : envelopeSegments(guard, asked.rawHeaders, target.query);
   if (guard === undefined || segments.length === 0) return "";
   const inspection = span?.inspection("request");
-  const guarded = await guard.inspectMessage(segments, occasion, over);
+  const guarded = await guard.inspectMessage(segments, inspectionContext, endedSignal);
   inspection?.end(inspectionFacts(guarded, segments.length));
   const { error, decisionsHeader: acted } = settleInspection(guarded, request, effective, sinks);
   if (error !== undefined) throw error;
   return acted;
 }
 
-function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"]): SessionInspector {
+function createInspector(session: InspectedSession, guard: SessionGuarding["guard"]): SessionInspector {
   let upstream: UpstreamInspection | undefined;
   const fromClient = (message: Frame): InspectedMessage | Promise<InspectedMessage> => {
     const inForce = guard();
-    if (inForce !== undefined) noteModel(session, message);
-    return inForce?.readsBodies === true ? inspectClient(inForce, message, session) : passing(message);
+    if (inForce !== undefined) recordNamedModel(session, message);
+    return inForce?.readsBodies === true ? inspectClient(inForce, message, session) : passedMessage(message);
   };
   return {
     attach(direction, ports) {
       if (direction === "upstream") upstream = inspectUpstream(session, guard, ports);
     },
     message: (direction, message) =>
-      direction === "client" ? fromClient(message) : (upstream?.message(message) ?? passing(message)),
+      direction === "client" ? fromClient(message) : (upstream?.message(message) ?? passedMessage(message)),
     end: (direction) => (direction === "client" ? NOTHING : (upstream?.end() ?? NOTHING)),
     close: () => upstream?.close(),
   };
@@ -101,4 +105,4 @@ function inspectorOf(session: InspectedSession, guard: SessionGuarding["guard"])
 
 const NOTHING: InspectedMessage = { kind: "passes", frames: [] };
 
-const passing = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });
+const passedMessage = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });

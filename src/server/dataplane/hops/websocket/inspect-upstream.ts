@@ -9,10 +9,10 @@ import { messageEvent, openSessionTexts } from "../../../core/dialects/index.ts"
 import { JudgedAnswer, type MaybePromise, mapMaybePromise } from "../../../core/guardrails/index.ts";
 import type { Guard } from "../../../snapshot/index.ts";
 import { settleAnswer } from "../../governance/guardrails.ts";
-import { AnswerPlaces } from "./answer-of.ts";
-import { type InspectedSession, namingModel, refusedWith } from "./inspect-client.ts";
+import { EventAnswers } from "./event-answers.ts";
+import { type InspectedSession, refusedMessage, withNamedModel } from "./inspect-client.ts";
 import { classifyMessage } from "./session-message.ts";
-import type { Frame, InspectedMessage, InspectorPorts } from "./types.ts";
+import type { Frame, InspectedMessage, InspectorPorts } from "./tunnel-types.ts";
 
 export interface UpstreamInspection {
   message(message: Frame): InspectedMessage | Promise<InspectedMessage>;
@@ -40,14 +40,14 @@ export function inspectUpstream(
   guard: () => Guard | undefined,
   ports: InspectorPorts,
 ): UpstreamInspection {
-  return new Upstream(session, guard, ports);
+  return new UpstreamInspector(session, guard, ports);
 }
 
-class Upstream implements UpstreamInspection {
+class UpstreamInspector implements UpstreamInspection {
   readonly #session: InspectedSession;
   readonly #guard: () => Guard | undefined;
   readonly #ports: InspectorPorts;
-  readonly #places = new AnswerPlaces();
+  readonly #places = new EventAnswers();
   /** Open answers by name, oldest first. */
   readonly #answers = new Map<string, Answer>();
   /** Names of the answers by item id. */
@@ -65,7 +65,7 @@ class Upstream implements UpstreamInspection {
     const guard = this.#guard();
     const inForce = guard?.readsOutput === true ? guard : undefined;
     if (inForce === undefined && this.#answers.size === 0) return { kind: "passes", frames: [message] };
-    return this.#guarded(() => this.#take(message, inForce));
+    return this.#guarded(() => this.#inspect(message, inForce));
   }
 
   end(): InspectedMessage | Promise<InspectedMessage> {
@@ -84,7 +84,7 @@ class Upstream implements UpstreamInspection {
   }
 
   #guarded(work: () => MaybePromise<void>): InspectedMessage | Promise<InspectedMessage> {
-    const failed = (error: unknown): InspectedMessage => refusedWith(readable(error), this.#session);
+    const failed = (error: unknown): InspectedMessage => refusedMessage(asGuardrailError(error), this.#session);
     try {
       const done = work();
       return done instanceof Promise ? done.then(() => NOTHING, failed) : NOTHING;
@@ -93,7 +93,7 @@ class Upstream implements UpstreamInspection {
     }
   }
 
-  #take(message: Frame, guard: Guard | undefined): MaybePromise<void> {
+  #inspect(message: Frame, guard: Guard | undefined): MaybePromise<void> {
     const { kind } = classifyMessage(message);
     if (kind === "unreadable") throw new UnreadableAnswer("it has an encoding that is not supported");
     if (kind === "sound") {
@@ -105,7 +105,7 @@ class Upstream implements UpstreamInspection {
       answer: name,
       isEnd,
       item,
-    } = this.#places.placeOf(
+    } = this.#places.answerOf(
       message.data,
       (id) => this.#items.get(id),
       (answer) => this.#answers.has(answer),
@@ -117,7 +117,7 @@ class Upstream implements UpstreamInspection {
     }
     this.#isBinary = message.isBinary;
     if (known !== undefined) return this.#push(name ?? "", known, message, { isEnd, item });
-    const answer = this.#opened(guard as Guard, name === undefined);
+    const answer = this.#openAnswer(guard as Guard, name === undefined);
     if (name === undefined) return this.#push("", answer, message, { isEnd: true, item: undefined });
     const [oldest] = this.#answers.keys();
     const room = this.#answers.size >= MAX_ANSWERS && oldest !== undefined ? this.#endAll([oldest], 0) : undefined;
@@ -126,17 +126,17 @@ class Upstream implements UpstreamInspection {
   }
 
   /** Opens an answer. `isAlone`: the answer consists of one event, of which nothing is held back. */
-  #opened(guard: Guard, isAlone: boolean): Answer {
-    const { over, sinks } = this.#session;
-    const judged = new JudgedAnswer(guard, namingModel(this.#session).occasion, over);
+  #openAnswer(guard: Guard, isAlone: boolean): Answer {
+    const { endedSignal, sinks } = this.#session;
+    const judged = new JudgedAnswer(guard, withNamedModel(this.#session).inspectionContext, endedSignal);
     const stream = inspectStream({
       answer: judged,
       texts: openSessionTexts(),
       metrics: isAlone ? { ...sinks.metrics, observeHeldBytes() {} } : sinks.metrics,
       show: (data) => this.#ports.pass({ data, isBinary: this.#isBinary }),
-      woke: () => this.#unasked(() => this.#check(answer)),
+      woke: () => this.#runInBackground(() => this.#check(answer)),
       failed: (error) =>
-        this.#unasked(() => {
+        this.#runInBackground(() => {
           throw error;
         }),
     });
@@ -192,7 +192,7 @@ class Upstream implements UpstreamInspection {
     if (answer.isSettled) return;
     answer.isSettled = true;
     const { effective, sinks } = this.#session;
-    const { error } = settleAnswer(answer.judged.judged, namingModel(this.#session).request, effective, sinks);
+    const { error } = settleAnswer(answer.judged.judged, withNamedModel(this.#session).request, effective, sinks);
     if (error !== undefined) throw error;
   }
 
@@ -205,16 +205,16 @@ class Upstream implements UpstreamInspection {
   }
 
   /** Runs work that was not triggered by a message, and ends the session if it fails. */
-  #unasked(work: () => void): void {
+  #runInBackground(work: () => void): void {
     try {
       work();
     } catch (error) {
-      const refused = refusedWith(readable(error), this.#session);
+      const refused = refusedMessage(asGuardrailError(error), this.#session);
       if (refused.kind === "refused") this.#ports.refuse(refused);
     }
   }
 }
 
 /** Maps an unreadable answer to `guardrail_error`, because it cannot be shown. */
-const readable = (error: unknown): unknown =>
+const asGuardrailError = (error: unknown): unknown =>
   error instanceof UnreadableAnswer ? new GatewayError("guardrail_error", `${error.message}.`) : error;

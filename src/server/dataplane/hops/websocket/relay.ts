@@ -16,7 +16,7 @@
  */
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket } from "ws";
-import { createPassage, type Passage } from "./passage.ts";
+import { createMessageQueue, type MessageQueue } from "./message-queue.ts";
 import type {
   Frame,
   RefusedMessage,
@@ -25,7 +25,7 @@ import type {
   TunnelClosing,
   TunnelInspector,
   TunnelObserver,
-} from "./types.ts";
+} from "./tunnel-types.ts";
 
 interface RelayLimits {
   readonly highWaterBytes: number;
@@ -160,7 +160,7 @@ function forward(session: Relay, from: Side, to: Side, onClosed: () => void): vo
     });
     onPassed();
   };
-  const passage = session.inspect && createInspectedPassage(session, session.inspect, from, sink, pass);
+  const queue = session.inspect && createInspectedQueue(session, session.inspect, from, sink, pass);
 
   // This runs before `ws` reads the chunk, because `ws` buffers incomplete messages.
   from.transport.prependListener("data", (chunk: Buffer) => {
@@ -174,9 +174,9 @@ function forward(session: Relay, from: Side, to: Side, onClosed: () => void): vo
     from.arrivingBytes = 0;
     const frame = { data: message, isBinary };
     // Messages of the upstream are observed when they are passed on, so that a message that ends the session is passed first.
-    if (passage === undefined || from.name === "client") notifyObserver(session, from.name, frame);
-    if (passage === undefined) pass(frame);
-    else passage.take(frame);
+    if (queue === undefined || from.name === "client") notifyObserver(session, from.name, frame);
+    if (queue === undefined) pass(frame);
+    else queue.push(frame);
   });
   source.on("ping", (payload: Buffer) => {
     if (sink.readyState !== WebSocket.OPEN) return;
@@ -202,19 +202,19 @@ function forward(session: Relay, from: Side, to: Side, onClosed: () => void): vo
     session.ended ??= { code, by: from.name };
     // A client that left without a close reads nothing, so there is no need to wait for its pending messages.
     const isCutOff = code === 1006 && from.name === "client";
-    if (passage === undefined || isCutOff) passClose(from, to, code, reason);
-    else passage.end(() => passClose(from, to, code, reason));
+    if (queue === undefined || isCutOff) passClose(from, to, code, reason);
+    else queue.end(() => passClose(from, to, code, reason));
     onClosed();
   });
 }
 
-function createInspectedPassage(
+function createInspectedQueue(
   session: Relay,
   inspector: TunnelInspector,
   from: Side,
   sink: WebSocket,
   pass: (frame: Frame) => void,
-): Passage {
+): MessageQueue {
   const isOpen = (): boolean => sink.readyState === WebSocket.OPEN;
   const refuse = ({ closing, notice }: RefusedMessage): void => {
     const { websocket } = session.client;
@@ -227,7 +227,7 @@ function createInspectedPassage(
       if (isOpen()) refuse(refused);
     },
   });
-  return createPassage({
+  return createMessageQueue({
     inspect: (message) => inspector.message(from.name, message),
     end: () => inspector.end(from.name),
     isOpen,
@@ -237,7 +237,7 @@ function createInspectedPassage(
     pass,
     refuse,
     fail: () => endByGateway(session, FAILED),
-    wait(isWaiting) {
+    setWaiting(isWaiting) {
       from.isInspected = isWaiting;
       if (isWaiting) from.websocket.pause();
       else if (from.pausedSince === undefined) from.websocket.resume();

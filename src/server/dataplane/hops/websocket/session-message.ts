@@ -3,7 +3,7 @@
  * section 4.1; design decisions, section 11, WebSocket.
  */
 import { isUtf8 } from "node:buffer";
-import type { Frame } from "./types.ts";
+import type { Frame } from "./tunnel-types.ts";
 
 type SessionMessage =
   | { readonly kind: "text" }
@@ -29,14 +29,14 @@ export function classifyMessage({ data, isBinary }: Frame): SessionMessage {
     const text = data.toString("utf8");
     if (!CONTROL.test(text)) return TEXT;
   }
-  return mayBeJson(data) && readings(data).some(isJson) ? UNREADABLE : SOUND;
+  return mayBeJson(data) && decodings(data).some(isJson) ? UNREADABLE : SOUND;
 }
 
 /**
  * Returns the texts that a receiver might read from the bytes: UTF-8 with replacement characters, or UTF-16 and UTF-32,
  * recognized by their zero bytes (RFC 4627, section 3).
  */
-function readings(data: Buffer): readonly string[] {
+function decodings(data: Buffer): readonly string[] {
   const swapped = Buffer.from(data.subarray(0, data.length - (data.length % 2))).swap16();
   return [data.toString("utf8"), data.toString("utf16le"), swapped.toString("utf16le"), utf32(data, 0), utf32(data, 3)];
 }

@@ -14,21 +14,21 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { GatewayError } from "../../../../base/index.ts";
 import {
-  type Dialed,
-  type DialedServer,
+  type DialOutcome,
+  type DialResult,
   dial,
-  type Hides,
   headerLines,
+  type IsHeaderHidden,
   ignore,
+  isVersion13,
   offeredProtocols,
   refuseUpgrade,
-  speaksVersion13,
   type UpstreamAddress,
   watchClient,
   withOwnHeaders,
 } from "./handshake.ts";
 import { type RelayOutcome, relay } from "./relay.ts";
-import type { TunnelAccount, TunnelClosing, TunnelInspector, TunnelObserver } from "./types.ts";
+import type { TunnelAccount, TunnelClosing, TunnelInspector, TunnelObserver } from "./tunnel-types.ts";
 
 export {
   offeredProtocols,
@@ -38,7 +38,7 @@ export {
   type UpstreamAddress,
   withoutProtocolCredential,
 } from "./handshake.ts";
-export type { TunnelClosing, TunnelObserver } from "./types.ts";
+export type { TunnelClosing, TunnelObserver } from "./tunnel-types.ts";
 
 interface TunnelLimits {
   /** Timeout from dialing to the upstream's 101, or to the end of its refusal. */
@@ -85,7 +85,7 @@ export interface TunnelSession {
   /** Header pairs for the 101 or the refusal. They replace the upstream's headers of the same names. */
   readonly responseHeaders: readonly string[];
   /** Returns whether a header of the upstream is hidden from the client. */
-  readonly isHidden?: Hides | undefined;
+  readonly isHidden?: IsHeaderHidden | undefined;
   /** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */
   readonly refusalInsteadOf?: (status: number) => GatewayError | undefined;
   readonly limits?: Partial<TunnelLimits>;
@@ -151,30 +151,30 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
   // One signal may serve many sessions, and Node warns of a leak from the eleventh listener on.
   setMaxListeners(0, session.signal);
   const limits = { ...TUNNEL_LIMITS, ...session.limits };
-  if (!speaksVersion13(request)) {
+  if (!isVersion13(request)) {
     refuseUpgrade(socket, 426, [...session.responseHeaders, "sec-websocket-version", "13"], "");
     return { kind: "refused", status: 426 };
   }
   const offered = offeredProtocols(request);
   session.handshake?.onDialed();
-  const { dialed, head, ended } = await dialWhileWatching(session, limits);
-  switch (dialed.kind) {
+  const { outcome, head, onSessionEnd } = await dialWhileWatching(session, limits);
+  switch (outcome.kind) {
     case "abandoned":
       socket.destroy();
       return NO_SESSION;
     case "refused": {
-      session.handshake?.onAnswered(dialed.status);
-      const own = session.refusalInsteadOf?.(dialed.status);
+      session.handshake?.onAnswered(outcome.status);
+      const own = session.refusalInsteadOf?.(outcome.status);
       if (own !== undefined) throw own;
-      const headers = withOwnHeaders(session.responseHeaders, dialed.headers, session.isHidden);
-      refuseUpgrade(socket, dialed.status, headers, dialed.body);
-      return { kind: "refused", status: dialed.status };
+      const headers = withOwnHeaders(session.responseHeaders, outcome.headers, session.isHidden);
+      refuseUpgrade(socket, outcome.status, headers, outcome.body);
+      return { kind: "refused", status: outcome.status };
     }
     case "open":
       session.handshake?.onAnswered(101);
-      return relaySession(session, limits, head, dialed, offered).finally(ended);
+      return relaySession(session, limits, head, outcome, offered).finally(onSessionEnd);
     default:
-      return dialed satisfies never;
+      return outcome satisfies never;
   }
 }
 
@@ -185,13 +185,13 @@ export async function tunnel(session: TunnelSession): Promise<TunnelResult> {
 async function dialWhileWatching(
   session: TunnelSession,
   limits: TunnelLimits,
-): Promise<DialedServer & { readonly head: Buffer }> {
+): Promise<DialResult & { readonly head: Buffer }> {
   const left = new AbortController();
   if (hasLeft(session.socket)) left.abort();
   const watch = watchClient(session.socket, session.head, () => left.abort());
   try {
     const { passesRedirects = false } = session;
-    const ends = { left: left.signal, shutdown: session.signal };
+    const ends = { clientLeft: left.signal, shutdown: session.signal };
     const dialed = await dial(session.upstream, { ...limits, ...ends, passesRedirects });
     return { ...dialed, head: watch.stop() };
   } catch (error) {
@@ -204,20 +204,20 @@ async function relaySession(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
-  dialed: Extract<Dialed, { kind: "open" }>,
+  upstream: Extract<DialOutcome, { kind: "open" }>,
   offered: readonly string[],
 ): Promise<TunnelResult> {
   const startedAt = performance.now();
   let client: WebSocket | undefined;
   try {
-    client = acceptClient(session, limits, head, dialed, offered);
+    client = acceptClient(session, limits, head, upstream, offered);
   } finally {
-    if (client === undefined) dialed.websocket.terminate();
+    if (client === undefined) upstream.websocket.terminate();
   }
   if (client === undefined) return NO_SESSION;
   const outcome: RelayOutcome = await relay({
     client: { websocket: client, transport: session.socket },
-    upstream: dialed,
+    upstream,
     limits,
     observe: session.observe,
     inspect: session.inspect,
@@ -232,7 +232,7 @@ function acceptClient(
   session: TunnelSession,
   limits: TunnelLimits,
   head: Buffer,
-  dialed: Extract<Dialed, { kind: "open" }>,
+  upstream: Extract<DialOutcome, { kind: "open" }>,
   offered: readonly string[],
 ): WebSocket | undefined {
   const settings = {
@@ -242,11 +242,11 @@ function acceptClient(
     autoPong: false,
     maxPayload: limits.maxMessageBytes,
     closeTimeout: limits.closeMs,
-    handleProtocols: () => answeredProtocol(offered, dialed.protocol),
+    handleProtocols: () => answeredProtocol(offered, upstream.protocol),
   };
   const server = new WebSocketServer(settings);
-  const headers = headerLines(withOwnHeaders(session.responseHeaders, dialed.headers, session.isHidden)).filter((it) =>
-    ASCII.test(it),
+  const headers = headerLines(withOwnHeaders(session.responseHeaders, upstream.headers, session.isHidden)).filter(
+    (it) => ASCII.test(it),
   );
   server.on("headers", (lines) => lines.push(...headers));
   const accepted: WebSocket[] = [];

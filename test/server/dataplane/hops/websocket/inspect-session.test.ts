@@ -7,7 +7,7 @@ import { findRoute } from "../../../../../src/server/core/dialects/index.ts";
 import type { EffectiveProfile } from "../../../../../src/server/dataplane/governance/effective-profile.ts";
 import type { Target } from "../../../../../src/server/dataplane/hops/model/resolve-target.ts";
 import { inspectSession } from "../../../../../src/server/dataplane/hops/websocket/inspect-session.ts";
-import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/types.ts";
+import type { RefusedMessage } from "../../../../../src/server/dataplane/hops/websocket/tunnel-types.ts";
 import type { DecisionRecord } from "../../../../../src/server/dataplane/ports.ts";
 import type { Guard } from "../../../../../src/server/snapshot/index.ts";
 import { countedMetrics, guardOf } from "../../support/guards.ts";
@@ -66,7 +66,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
       },
     },
     span: undefined,
-    over: new AbortController().signal,
+    endedSignal: new AbortController().signal,
     recordRefusal: (refusal) => refusals.push(refusal),
   });
   const texts: string[] = [];

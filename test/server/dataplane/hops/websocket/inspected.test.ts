@@ -10,7 +10,7 @@ import type {
   Frame,
   InspectedMessage,
   TunnelInspector,
-} from "../../../../../src/server/dataplane/hops/websocket/types.ts";
+} from "../../../../../src/server/dataplane/hops/websocket/tunnel-types.ts";
 import { closeOf, closePeers, type Deferred, deferred, openPair } from "./peers.ts";
 
 afterEach(closePeers);

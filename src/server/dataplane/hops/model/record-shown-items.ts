@@ -4,24 +4,24 @@
  */
 import { SseSplitter } from "../../../core/dialects/index.ts";
 import { type Downstream, headerValue, PassThrough } from "../../../upstream/index.ts";
-import type { Remembering } from "./translating.ts";
+import type { ItemRecorder } from "./translate-answer.ts";
 
 const ITEM_DONE = "response.output_item.done";
 
 /** Returns a stage that forwards to `to` unchanged and remembers the items. */
-export function rememberingShown(to: Downstream, { remember }: Remembering): Downstream {
-  return remember === undefined ? to : new RememberedAnswer(to, remember);
+export function recordShownItems(to: Downstream, { remember }: ItemRecorder): Downstream {
+  return remember === undefined ? to : new RecordedAnswer(to, remember);
 }
 
-class RememberedAnswer extends PassThrough {
-  readonly #remember: NonNullable<Remembering["remember"]>;
+class RecordedAnswer extends PassThrough {
+  readonly #remember: NonNullable<ItemRecorder["remember"]>;
   /** Splitter of the stream; `undefined` if the answer is not a stream. */
   #events: SseSplitter | undefined;
   #isAnswer = false;
   /** Chunks of an answer that is not a stream. */
   readonly #chunks: Buffer[] = [];
 
-  constructor(to: Downstream, remember: NonNullable<Remembering["remember"]>) {
+  constructor(to: Downstream, remember: NonNullable<ItemRecorder["remember"]>) {
     super(to);
     this.#remember = remember;
   }

@@ -4,7 +4,7 @@
  */
 import { RESPONSE_ENDS, scanObject, stringValue } from "../../../core/dialects/index.ts";
 
-interface EventPlace {
+interface EventAnswer {
   /** Name of the answer; `undefined` for an event that belongs to no answer. */
   readonly answer: string | undefined;
   /** Whether this is the last event of the answer. */
@@ -13,47 +13,49 @@ interface EventPlace {
   readonly item: string | undefined;
 }
 
-const NOWHERE: EventPlace = { answer: undefined, isEnd: false, item: undefined };
+const NO_ANSWER: EventAnswer = { answer: undefined, isEnd: false, item: undefined };
 
+const END_EVENTS: ReadonlySet<string> = new Set(["response.done", ...RESPONSE_ENDS]);
 const TRANSCRIPTION = /^conversation\.item\.input_audio_transcription\.(\w+)$/;
-const TRANSCRIBED: ReadonlySet<string> = new Set(["completed", "failed"]);
+const TRANSCRIPTION_ENDS: ReadonlySet<string> = new Set(["completed", "failed"]);
 
 /**
  * Finds the answers of events. It keeps the current answer, because Responses over WebSocket name the answer in its first event
  * only.
  */
-export class AnswerPlaces {
+export class EventAnswers {
   #current = "";
 
   /**
    * Returns the place of an event. `answerOf` returns the answer of an item that an earlier event named. `isUnderWay` returns
    * whether an answer of this name is open.
    */
-  placeOf(
+  answerOf(
     event: Buffer,
-    answerOf: (item: string) => string | undefined,
-    isUnderWay: (answer: string) => boolean,
-  ): EventPlace {
+    answerOfItem: (item: string) => string | undefined,
+    isOpen: (answer: string) => boolean,
+  ): EventAnswer {
     const scan = scanObject(event, ["type", "response_id", "response", "item_id", "item"]);
-    if (scan.kind === "problem") return NOWHERE;
+    if (scan.kind === "problem") return NO_ANSWER;
     const [typeMember, responseId, response, itemId, whole] = scan.members;
     const type = stringValue(event, typeMember) ?? "";
     const item = stringValue(event, itemId) ?? idIn(event, whole);
     const named = stringValue(event, responseId) ?? idIn(event, response);
     if (type.startsWith("response.") || named !== undefined) {
       if (named !== undefined && type === "response.created") this.#current = named;
-      return { answer: `response ${named ?? this.#current}`, isEnd: RESPONSE_ENDS.has(type), item };
+      return { answer: `response ${named ?? this.#current}`, isEnd: END_EVENTS.has(type), item };
     }
     if (item !== undefined) {
-      const answer = answerOf(item);
+      const answer = answerOfItem(item);
       if (answer?.startsWith("response ") === true) return { answer, isEnd: false, item };
       const transcribing = TRANSCRIPTION.exec(type)?.[1];
-      if (transcribing !== undefined) return { answer: `item ${item}`, isEnd: TRANSCRIBED.has(transcribing), item };
+      if (transcribing !== undefined)
+        return { answer: `item ${item}`, isEnd: TRANSCRIPTION_ENDS.has(transcribing), item };
     }
     // The answer is unknown: all deltas of one type are read as one text.
     const kind = `type ${type.replace(/\.(?:delta|done)$/, "")}`;
     if (type.endsWith(".delta")) return { answer: kind, isEnd: false, item };
-    return type.endsWith(".done") && isUnderWay(kind) ? { answer: kind, isEnd: true, item } : NOWHERE;
+    return type.endsWith(".done") && isOpen(kind) ? { answer: kind, isEnd: true, item } : NO_ANSWER;
   }
 }
 

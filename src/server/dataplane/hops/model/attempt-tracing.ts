@@ -17,13 +17,13 @@ import type { RequestReport } from "../../request-report.ts";
 import type { AdmittedProvider } from "./admit.ts";
 import type { Target } from "./resolve-target.ts";
 
-interface Traced {
+interface TracedRequest {
   readonly report: Pick<RequestReport, "span" | "labels" | "reportedAnswer">;
   readonly target: Pick<Target, "label" | "model" | "route" | "streams">;
 }
 
 /** Returns the tracer of attempts, or `undefined` if traces are not exported. */
-export function tracedAttempts({ report, target }: Traced, meter: Meter | undefined): AttemptTracer | undefined {
+export function attemptTracer({ report, target }: TracedRequest, meter: Meter | undefined): AttemptTracer | undefined {
   if (report.span === undefined) return undefined;
   return withSpanNaming(
     report.span,
@@ -33,10 +33,10 @@ export function tracedAttempts({ report, target }: Traced, meter: Meter | undefi
 }
 
 /** Returns a stage that reads the answer of a traced request for its span as it passes. */
-export function watched(
+export function traceAnswer(
   downstream: Downstream,
   { model }: Pick<AdmittedProvider, "model">,
-  { report, target }: Traced,
+  { report, target }: TracedRequest,
 ) {
   if (report.span === undefined || operationOf(target.route.name)?.hasReasons !== true) return downstream;
   // The upstream model name is part of the configuration if an alias maps to it.

@@ -33,23 +33,23 @@ export interface ClientRequest {
   readonly connection: string | undefined;
 }
 
-interface AnswerReader {
+interface AnswerNeeds {
   /** Whether the answer must be readable for a reason other than its edits, such as a models list or metering. */
   readonly reads: boolean;
   /** Whether guardrails inspect the answer. No partial content is requested then. */
   readonly inspects: boolean;
 }
 
-export function prepare(
+export function prepareRequest(
   client: ClientRequest,
   target: Target,
   admitted: AdmittedProvider,
-  answer: AnswerReader,
+  answer: AnswerNeeds,
 ): Prepared {
   const { provider, model } = admitted;
   const isAliased = model !== target.model;
   const isThreadless = admitted.losses.includes(NO_THREAD);
-  const { asksUsage, body } = readable(() => {
+  const { asksUsage, body } = refuseSyntaxErrors(() => {
     const asks = needsUsage(target, admitted);
     const edited = editBody(target, admitted, isAliased, asks);
     const signed = admitted.losses.includes(UNSIGNED_THINKING)
@@ -57,18 +57,18 @@ export function prepare(
       : admitted.losses.includes(SEALED_THINKING)
         ? without(withoutSealed, edited, target)
         : edited;
-    return { asksUsage: asks, body: isThreadless ? threadless(signed, target) : signed };
+    return { asksUsage: asks, body: isThreadless ? withoutThread(signed, target) : signed };
   });
   const reads = isAliased || asksUsage || answer.reads || answer.inspects;
 
   const alsoDropped: string[] = [];
   if (reads) alsoDropped.push("accept-encoding");
-  if (answer.inspects) alsoDropped.push(...PARTS);
+  if (answer.inspects) alsoDropped.push(...RANGE_HEADERS);
   if (body !== target.original || target.isRewritten) alsoDropped.push("content-encoding");
   if (target.isRewritten) alsoDropped.push(...DIGESTS);
   const headers = upstreamHeaders(client.rawHeaders, client.connection, provider.droppedHeaders, alsoDropped);
   if (reads) headers.push("accept-encoding", "identity");
-  if (isThreadless) leaveThreadsOut(headers);
+  if (isThreadless) removeThreadsBeta(headers);
   headers.push(...provider.addedHeaders);
 
   return {
@@ -90,7 +90,7 @@ export function prepare(
 }
 
 /** Headers that request partial content, which would hide parts of an answer from the inspection. */
-const PARTS: readonly string[] = ["range", "if-range"];
+const RANGE_HEADERS: readonly string[] = ["range", "if-range"];
 
 /**
  * Headers with digests of the client's body. They would reveal properties of text that guardrails removed. Source: RFC 9530; RFC
@@ -102,7 +102,7 @@ const DIGESTS: readonly string[] = ["content-digest", "repr-digest", "digest", "
  * Maps syntax errors to `invalid_request`: a body that passed the scan can still contain an invalid escape in a name or in
  * `stream_options`.
  */
-function readable<Read>(read: () => Read): Read {
+function refuseSyntaxErrors<Read>(read: () => Read): Read {
   try {
     return read();
   } catch (error) {
@@ -121,7 +121,7 @@ function without(cut: (body: Buffer) => Buffer, edited: Buffer, { original, plai
 const WITHOUT_THREAD: ObjectEdits = { set: new Map(), remove: new Set(["thread"]), rename: new Map() };
 
 /** Removes the thread from the body. `edited`: the original, still encoded bytes if nothing was changed so far. */
-function threadless(edited: Buffer, { original, plain }: Target): Buffer {
+function withoutThread(edited: Buffer, { original, plain }: Target): Buffer {
   return editObject(edited === original ? plain : edited, WITHOUT_THREAD);
 }
 
@@ -129,7 +129,7 @@ function threadless(edited: Buffer, { original, plain }: Target): Buffer {
  * Removes the name of the threads beta, which the SDK sends along with the thread. A provider without threads refuses the name as
  * well.
  */
-function leaveThreadsOut(pairs: string[]): void {
+function removeThreadsBeta(pairs: string[]): void {
   for (let at = pairs.length - 2; at >= 0; at -= 2) {
     if (lowerCase(pairs[at] as string) !== "anthropic-beta") continue;
     const others = (pairs[at + 1] as string).split(",").filter((beta) => !beta.trim().startsWith("message-threads-"));
@@ -146,7 +146,7 @@ function editBody(
   isAliased: boolean,
   asksUsage: boolean,
 ): Buffer {
-  const { spot, plain, original } = target;
+  const { modelLocation, plain, original } = target;
   if (target.isJson && (provider.bodyEdits !== undefined || asksUsage)) {
     const edits = provider.bodyEdits ?? NO_EDITS;
     const set = new Map(edits.set);
@@ -156,11 +156,16 @@ function editBody(
     return edited === plain ? original : edited;
   }
   if (!isAliased) return original;
-  if (spot.kind === "json") return replaceValue(plain, spot.member, JSON.stringify(model));
-  if (spot.kind === "form") {
-    return Buffer.concat([plain.subarray(0, spot.start), Buffer.from(model ?? ""), plain.subarray(spot.end)]);
+  if (modelLocation.kind === "json") return replaceValue(plain, modelLocation.member, JSON.stringify(model));
+  if (modelLocation.kind === "form") {
+    return Buffer.concat([
+      plain.subarray(0, modelLocation.start),
+      Buffer.from(model ?? ""),
+      plain.subarray(modelLocation.end),
+    ]);
   }
-  if (spot.kind === "parameter") return Buffer.from(replaceParameter(plain.toString("utf8"), "model", model ?? ""));
+  if (modelLocation.kind === "parameter")
+    return Buffer.from(replaceParameter(plain.toString("utf8"), "model", model ?? ""));
   return original;
 }
 
@@ -181,8 +186,8 @@ function streamOptions({ plain, streamOptions: member }: Target): Readonly<Recor
 }
 
 function pathFor(target: Target, { channel, model }: AdmittedProvider, isAliased: boolean): string {
-  const { path, query, spot } = target;
+  const { path, query, modelLocation } = target;
   if (!isAliased || model === undefined) return channel.pathOf(path) + query;
-  if (spot.kind !== "query") return channel.pathOf(pathWithModel(target, model)) + query;
+  if (modelLocation.kind !== "query") return channel.pathOf(pathWithModel(target, model)) + query;
   return `${channel.pathOf(path)}?${replaceParameter(query.slice(1), "model", model)}`;
 }

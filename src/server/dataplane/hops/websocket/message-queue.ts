@@ -2,9 +2,9 @@
  * Queues the messages of one side on their way through an inspector. They are processed one after the other in order of arrival,
  * even if an inspection takes long. Waiting messages are accounted for, and the sender is not read meanwhile.
  */
-import type { Frame, InspectedMessage, RefusedMessage, TunnelAccount } from "./types.ts";
+import type { Frame, InspectedMessage, RefusedMessage, TunnelAccount } from "./tunnel-types.ts";
 
-interface PassagePorts {
+interface MessageQueuePorts {
   readonly inspect: (message: Frame) => InspectedMessage | Promise<InspectedMessage>;
   /** Returns the messages that the inspector still holds back. */
   readonly end: () => InspectedMessage | Promise<InspectedMessage>;
@@ -17,14 +17,14 @@ interface PassagePorts {
   /** Called if the inspector failed. */
   readonly fail: (error: unknown) => void;
   /** Called with true when the sender must not be read, and with false when reading continues. */
-  readonly wait: (isWaiting: boolean) => void;
+  readonly setWaiting: (isWaiting: boolean) => void;
   /** Accounts for a message. Returns false if the memory budget is exhausted. */
   readonly hold: (bytes: number) => boolean;
   readonly account: TunnelAccount | undefined;
 }
 
-export interface Passage {
-  take(message: Frame): void;
+export interface MessageQueue {
+  push(message: Frame): void;
   /** Ends the queue. `done` is called after the last message. */
   end(done: () => void): void;
 }
@@ -34,7 +34,7 @@ const MESSAGE_BYTES = 256;
 
 type Step = Frame | { readonly done: () => void };
 
-export function createPassage(ports: PassagePorts): Passage {
+export function createMessageQueue(ports: MessageQueuePorts): MessageQueue {
   const waiting: Step[] = [];
   let isBusy = false;
 
@@ -51,15 +51,15 @@ export function createPassage(ports: PassagePorts): Passage {
     if (ports.isOpen()) ports.fail(error);
     if ("done" in step) step.done();
   };
-  const started = (step: Step): InspectedMessage | Promise<InspectedMessage> => {
+  const startStep = (step: Step): InspectedMessage | Promise<InspectedMessage> => {
     if (!ports.isOpen()) return NOTHING;
     return "done" in step ? ports.end() : ports.inspect(step);
   };
   /** Runs a step. Returns true if it continues asynchronously. */
-  const begin = (step: Step): boolean => {
+  const runStep = (step: Step): boolean => {
     let passing: InspectedMessage | Promise<InspectedMessage>;
     try {
-      passing = started(step);
+      passing = startStep(step);
     } catch (error) {
       fail(step, error);
       return false;
@@ -69,28 +69,28 @@ export function createPassage(ports: PassagePorts): Passage {
       return false;
     }
     isBusy = true;
-    ports.wait(true);
+    ports.setWaiting(true);
     void passing
       .then(
         (made) => settle(step, made),
         (error: unknown) => fail(step, error),
       )
-      .then(goOn);
+      .then(runWaiting);
     return true;
   };
-  const goOn = (): void => {
+  const runWaiting = (): void => {
     isBusy = false;
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
       if (!("done" in step)) ports.account?.release(MESSAGE_BYTES + step.data.length);
-      if (begin(step)) return;
+      if (runStep(step)) return;
     }
-    ports.wait(false);
+    ports.setWaiting(false);
   };
   const add = (step: Step): void => {
-    if (!isBusy) begin(step);
+    if (!isBusy) runStep(step);
     else if ("done" in step || ports.hold(MESSAGE_BYTES + step.data.length)) waiting.push(step);
   };
-  return { take: add, end: (done) => add({ done }) };
+  return { push: add, end: (done) => add({ done }) };
 }
 
 const NOTHING: InspectedMessage = { kind: "passes", frames: [] };

@@ -28,7 +28,7 @@ const NOT_INSPECTED = { kind: "guardrail", name: "sessions and batches are not i
  * Checks whether the caller may use the route. `otherModels`: result of `otherModelNames`. Throws `policy_denied`, `model_not_allowed` or
  * `invalid_request`.
  */
-export function guardRoute(
+export function checkRouteAllowed(
   target: Target,
   otherModels: readonly string[],
   { effective, isInspected }: RouteCaller,
@@ -54,10 +54,10 @@ export function guardRoute(
   // Rules were evaluated for one model only, so no other model is allowed if a rule reads the model.
   const mayFallBack = policy.readsModel ? NO_MODEL : allows;
   if (mayFallBack !== undefined && !target.fallbacks.every((it) => areAllowed(plain, it, mayFallBack))) {
-    throw new GatewayError("model_not_allowed", OTHERS, { param: "model" });
+    throw new GatewayError("model_not_allowed", FALLBACKS_NOT_ALLOWED, { param: "model" });
   }
   if (isUnread && (policy.readsModel || (budget !== undefined && route.usage !== "none"))) {
-    throw new GatewayError("invalid_request", UNREAD);
+    throw new GatewayError("invalid_request", BODY_UNREADABLE);
   }
   if (allows === undefined) return;
   const unlisted = otherModels.find((named) => !allows(named));
@@ -65,7 +65,7 @@ export function guardRoute(
   if (model !== undefined) {
     if (!allows(model)) throw modelNotAllowed(model);
   } else if (route.model !== "none" && plain.length > 0) {
-    throw new GatewayError("model_not_allowed", UNNAMED, { param: "model" });
+    throw new GatewayError("model_not_allowed", NO_MODEL_NAMED, { param: "model" });
   }
 }
 
@@ -81,16 +81,16 @@ function areAllowed(plain: Buffer, member: Member, allows: (model: string) => bo
   }
 }
 
-const OTHERS = "The request names fallback models that the caller's profile or a rule does not allow.";
-const UNREAD =
+const FALLBACKS_NOT_ALLOWED = "The request names fallback models that the caller's profile or a rule does not allow.";
+const BODY_UNREADABLE =
   "The body is neither JSON nor the form that its Content-Type names, so the caller's limits cannot be checked. Send valid JSON or a valid form.";
-const UNNAMED = "The request names no model, and the caller's profile allows only certain models.";
+const NO_MODEL_NAMED = "The request names no model, and the caller's profile allows only certain models.";
 
 function modelNotAllowed(model: string): GatewayError {
   const message = `The model ${shownModelName(model)} is not among those that the caller's profile allows.`;
   return new GatewayError("model_not_allowed", message, { param: "model" });
 }
 
-function bypassError({ name }: Route, why: string): GatewayError {
-  return new GatewayError("policy_denied", `The ${name} route ${why}, which the caller's profile does not allow.`);
+function bypassError({ name }: Route, reason: string): GatewayError {
+  return new GatewayError("policy_denied", `The ${name} route ${reason}, which the caller's profile does not allow.`);
 }

@@ -28,20 +28,20 @@ import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import type { AdmittedProvider, AdmittedProviders } from "./admit.ts";
 import type { AnswerInspection, InspectedDownstream } from "./answer-record.ts";
+import { attemptTracer, traceAnswer } from "./attempt-tracing.ts";
 import { removedLosses } from "./choose-channel.ts";
 import { foldedForm, foldStream } from "./folded-answer.ts";
 import { inspectAnswer } from "./inspect-answer.ts";
 import { allowedModels, mergeModels, withModelId } from "./models-list.ts";
-import { type ResponseCaller, rememberingFor } from "./own-responses.ts";
-import { prepare } from "./prepare.ts";
+import { itemRecorderFor, type ResponseCaller } from "./own-responses.ts";
+import { prepareRequest } from "./prepare-request.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
-import { rememberingShown } from "./remembering-shown.ts";
+import { recordShownItems } from "./record-shown-items.ts";
 import type { Target } from "./resolve-target.ts";
-import { rewriting } from "./rewrite-answer.ts";
-import { tracedAttempts, watched } from "./traced.ts";
-import { type Remembering, translating } from "./translating.ts";
+import { rewriteAnswer } from "./rewrite-answer.ts";
+import { type ItemRecorder, translateAnswer } from "./translate-answer.ts";
 
-export interface Forwarding {
+export interface ForwardingOptions {
   readonly exchange: Exchange;
   /** Receiver of answers: the exchange, or a stage in front of it. */
   readonly downstream: Downstream;
@@ -50,27 +50,31 @@ export interface Forwarding {
   readonly effective: EffectiveProfile;
   readonly meter: Meter | undefined;
   /** Entry of the usage ledger; `undefined` if none is kept. */
-  readonly use: RequestUse | undefined;
+  readonly usage: RequestUse | undefined;
   /** Memory account of the request. */
   readonly memory: RequestMemory;
   /** Caller of the Responses API; `undefined` for other requests. */
-  readonly asResponse: ResponseCaller | undefined;
+  readonly responseCaller: ResponseCaller | undefined;
   readonly ports: Ports;
   /** Inspection of the answer; `undefined` if guardrails do not inspect it. */
-  readonly answering?: AnswerInspection | undefined;
+  readonly answerInspection?: AnswerInspection | undefined;
 }
 
 /**
- * Returns the receiver of a candidate's answer. `remembering` receives the items of the answer as they are sent to the client.
+ * Returns the receiver of a candidate's answer. `recorder` receives the items of the answer as they are sent to the client.
  */
-type CreateReceiver = (isTranslated: boolean, remembering?: Remembering) => Downstream;
+type CreateReceiver = (isTranslated: boolean, recorder?: ItemRecorder) => Downstream;
 
 /**
  * Forwards the request. `onDone` is called once: when the answer was delivered and inspected, when the client left, or with the
  * refusal.
  */
-export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwarding, onDone: CompletionCallback): void {
-  const { exchange, downstream, target, meter, use, ports, answering } = forwarding;
+export function forwardRequest(
+  admitted: AdmittedProviders,
+  forwarding: ForwardingOptions,
+  onDone: CompletionCallback,
+): void {
+  const { exchange, downstream, target, meter, usage, ports, answerInspection } = forwarding;
   const { report, upstream } = exchange;
   let statistics: ProviderStatistics | undefined;
   let inspected: InspectedDownstream | undefined;
@@ -102,11 +106,11 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
     });
   };
   const { heartbeatMs = HEARTBEAT_MS } = ports;
-  const client: CreateReceiver = (isTranslated, remembering) => {
-    if (answering === undefined) return isTranslated ? withHeartbeat(downstream, heartbeatMs) : downstream;
+  const client: CreateReceiver = (isTranslated, recorder) => {
+    if (answerInspection === undefined) return isTranslated ? withHeartbeat(downstream, heartbeatMs) : downstream;
     const kept = withHeartbeat(downstream, heartbeatMs);
-    const shown = remembering === undefined ? kept : rememberingShown(kept, remembering);
-    inspected = inspectAnswer(shown, exchange, answering);
+    const shown = recorder === undefined ? kept : recordShownItems(kept, recorder);
+    inspected = inspectAnswer(shown, exchange, answerInspection);
     return inspected;
   };
   const options: ForwardOptions = {
@@ -125,7 +129,7 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
       isUnreadable = false;
       upstream.displayName = `Provider ${provider.name}`;
       upstream.onUnreadable = onUnreadable;
-      use?.recordAttempt(provider.name, model);
+      usage?.recordAttempt(provider.name, model);
       // This also counts the usage of the previous attempt, which belongs to its own provider.
       meter?.beginAttempt(provider, model, channel.dialect);
       statistics = ports.statistics?.of(provider.name, labels.model);
@@ -167,8 +171,8 @@ export function forwardRequest(admitted: AdmittedProviders, forwarding: Forwardi
     },
     onWait: (ms) => exchange.addWaitMs(ms),
     holdMs: heartbeatMs === 0 ? 0 : Math.min(heartbeatMs, HEARTBEAT_MS),
-    passesRedirects: ports.governancePorts === undefined && answering === undefined,
-    tracer: tracedAttempts({ report, target }, meter),
+    passesRedirects: ports.governancePorts === undefined && answerInspection === undefined,
+    tracer: attemptTracer({ report, target }, meter),
   };
   forward(options, (error) => {
     // The provider may have finished before the inspection has.
@@ -185,14 +189,14 @@ const continueFailedStream =
     exchange.form = responsesForm(dialect, (failure) => stream.endWithFailure?.(failure) ?? responsesFailure(failure));
   };
 
-function candidatesOf(admitted: AdmittedProviders, forwarding: Forwarding, client: CreateReceiver): Candidates {
+function candidatesOf(admitted: AdmittedProviders, forwarding: ForwardingOptions, client: CreateReceiver): Candidates {
   return {
     at(position) {
       const one = admitted.at(position);
-      const mayMove = one?.provider.retry !== undefined || admitted.mayHave(position + 1);
+      const mayMove = one?.provider.retry !== undefined || admitted.mayExist(position + 1);
       return one && candidateFor(one, forwarding, client, mayMove);
     },
-    mayExist: (position) => admitted.mayHave(position),
+    mayExist: (position) => admitted.mayExist(position),
     failoverWhen: admitted.failoverWhen,
   };
 }
@@ -212,20 +216,23 @@ const mayReportError = ({ usage, form, modelRequired, name }: Route): boolean =>
   name === "models" || (name !== "compat_other" && (usage !== "none" || form !== undefined || modelRequired));
 
 /** Returns whether the gateway governs the request or pays for it. Answers of other requests pass byte for byte. */
-const isGovernedOrPaid = ({ channel }: AdmittedProvider, { ports, answering, meter }: Forwarding): boolean =>
+const isGovernedOrPaid = (
+  { channel }: AdmittedProvider,
+  { ports, answerInspection, meter }: ForwardingOptions,
+): boolean =>
   ports.governancePorts !== undefined ||
-  answering !== undefined ||
+  answerInspection !== undefined ||
   meter !== undefined ||
   channel.credential !== undefined;
 
 /** Builds a candidate. `mayBeRepeated`: another attempt may follow. */
 function candidateFor(
   admitted: AdmittedProvider,
-  forwarding: Forwarding,
+  forwarding: ForwardingOptions,
   client: CreateReceiver,
   mayBeRepeated: boolean,
 ): Candidate {
-  const { exchange, target, snapshot, effective, meter, memory, asResponse, ports, answering } = forwarding;
+  const { exchange, target, snapshot, effective, meter, memory, responseCaller, ports, answerInspection } = forwarding;
   return {
     provider: admitted.provider,
     channel: admitted.channel,
@@ -237,8 +244,8 @@ function candidateFor(
       const { dialect, route, streams } = target;
       const { provider, losses, translated } = admitted;
       const asked = { method: upstreamMethod(route, method), rawHeaders, connection: headers.connection };
-      const remembering = translated && asResponse && rememberingFor(asResponse, target);
-      const to = client(translated !== undefined, remembering);
+      const recorder = translated && responseCaller && itemRecorderFor(responseCaller, target);
+      const to = client(translated !== undefined, recorder);
       const allows =
         route.name === "models" ? allowedModels(snapshot, effective, ports.governancePorts?.suspensions) : undefined;
       const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
@@ -252,28 +259,29 @@ function candidateFor(
       for (const { capability } of losses) ports.metrics.countFidelityLoss(provider.name, capability);
       if (translated !== undefined) {
         const { requestId } = exchange;
-        const { reading } = translated;
-        const waited = (ms: number): void => exchange.addWaitMs(ms);
+        const { answerReader } = translated;
+        const onWait = (ms: number): void => exchange.addWaitMs(ms);
         const { answerMemory } = exchange;
-        const began = asResponse && answering === undefined ? continueFailedStream(exchange, dialect) : undefined;
+        const onStreamBegin =
+          responseCaller && answerInspection === undefined ? continueFailedStream(exchange, dialect) : undefined;
         const options = {
           dialect,
-          reading,
+          answerReader,
           extend,
           streams,
           requestId,
           // With guardrails, only released items are remembered.
-          remembering: answering === undefined ? remembering : remembering && { ...remembering, remember: undefined },
-          began,
+          recorder: answerInspection === undefined ? recorder : recorder && { ...recorder, remember: undefined },
+          onStreamBegin,
           meter,
           answerMemory,
           now: Date.now,
-          waited,
+          onWait,
         };
         memory.hold(translated.body.length);
         return {
           request: prepareTranslated(asked, admitted, translated, streams),
-          downstream: watched(translating(to, options), admitted, { report: exchange.report, target }),
+          downstream: traceAnswer(translateAnswer(to, options), admitted, { report: exchange.report, target }),
           decodes: true,
           checksForError: true,
           mapsErrors: true,
@@ -284,7 +292,7 @@ function candidateFor(
       const mapsErrors = isGovernedOrPaid(admitted, forwarding);
       const checksForError = (meter !== undefined || mayBeRepeated || mapsErrors) && mayReportError(route);
       const reads = isList || meter !== undefined || (mayBeRepeated && checksForError);
-      const prepared = prepare(asked, target, admitted, { reads, inspects: answering !== undefined });
+      const prepared = prepareRequest(asked, target, admitted, { reads, inspects: answerInspection !== undefined });
       const { body } = prepared.request;
       if (body !== null && body !== target.original) memory.hold(body.length);
       const edits = prepared.answerEdits;
@@ -295,7 +303,7 @@ function candidateFor(
       const kept = form === undefined || streams ? to : foldStream(to, { form, answerMemory, addWaitMs: waited });
       return {
         request: prepared.request,
-        downstream: watched(passes ? kept : rewriting(kept, { edits, extend, meter, answerMemory }), admitted, {
+        downstream: traceAnswer(passes ? kept : rewriteAnswer(kept, { edits, extend, meter, answerMemory }), admitted, {
           report: exchange.report,
           target,
         }),

@@ -44,22 +44,22 @@ const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
 
-interface Translating {
+interface TranslatingOptions {
   /** Dialect of the client. */
   readonly dialect: Dialect;
-  readonly reading: AnswerTranslation;
+  readonly answerReader: AnswerTranslation;
   /** Extends a whole answer after translation. */
   readonly extend: ((body: Buffer) => Buffer) | undefined;
   /** Whether the client requested a stream. */
   readonly streams: boolean;
   readonly requestId: string;
   /** Called when a stream has begun. */
-  readonly began: ((stream: StreamTranslation) => void) | undefined;
+  readonly onStreamBegin: ((stream: StreamTranslation) => void) | undefined;
   /**
    * Memory of items; set if ids of the answer must identify the node that remembers it. Otherwise ids derive from the request's
    * id.
    */
-  readonly remembering: Remembering | undefined;
+  readonly recorder: ItemRecorder | undefined;
   /** Reads the original answer; `undefined` if the request is not metered. */
   readonly meter: AnswerMeter | undefined;
   /** Memory account of the answer, until the client has received it. */
@@ -67,16 +67,16 @@ interface Translating {
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
   /** Receives the time of waiting for the rest of an answer, in milliseconds, which is not overhead of the gateway. */
-  readonly waited: (ms: number) => void;
+  readonly onWait: (ms: number) => void;
 }
 
-export interface Remembering {
+export interface ItemRecorder {
   readonly seed: string;
   /** Remembers items of the answer; `undefined` if the client asked not to store the response. */
   readonly remember: AnswerStamp["remember"];
 }
 
-export function translating(to: Downstream, options: Translating): Downstream {
+export function translateAnswer(to: Downstream, options: TranslatingOptions): Downstream {
   return new TranslatedAnswer(to, options);
 }
 
@@ -85,11 +85,11 @@ type Mode = "stream" | "whole" | "error" | "passing" | "over";
 
 class TranslatedAnswer implements Downstream {
   readonly #to: Downstream;
-  readonly #options: Translating;
+  readonly #options: TranslatingOptions;
   readonly #splitter = new SseSplitter();
   #mode: Mode = "whole";
   #translation: StreamTranslation | undefined;
-  #shown: MeteredParts = "nothing";
+  #meteredParts: MeteredParts = "nothing";
   #status = 0;
   #statusText = "";
   #headers: readonly string[] = [];
@@ -100,11 +100,11 @@ class TranslatedAnswer implements Downstream {
   #eventBytes = 0;
   #begunAt = 0;
   /** Ends the attempt at the provider as if the client had left. */
-  #leave: (() => void) | undefined;
+  #abortAttempt: (() => void) | undefined;
   #trailingBytes = 0;
-  #trailing: NodeJS.Timeout | undefined;
+  #trailingTimer: NodeJS.Timeout | undefined;
 
-  constructor(to: Downstream, options: Translating) {
+  constructor(to: Downstream, options: TranslatingOptions) {
     this.#to = to;
     this.#options = options;
     this.#held = new BodyBuffer(options.answerMemory, MAX_WHOLE_BYTES);
@@ -115,8 +115,8 @@ class TranslatedAnswer implements Downstream {
   }
 
   onGone(listener: (() => void) | undefined): void {
-    if (listener === undefined) clearTimeout(this.#trailing);
-    this.#leave = listener;
+    if (listener === undefined) clearTimeout(this.#trailingTimer);
+    this.#abortAttempt = listener;
     this.#to.onGone(listener);
   }
 
@@ -125,17 +125,17 @@ class TranslatedAnswer implements Downstream {
   }
 
   start(status: number, statusText: string, headers: readonly string[]): void {
-    this.#shown = this.#options.meter?.beginAnswer(status, headers) ?? "nothing";
+    this.#meteredParts = this.#options.meter?.beginAnswer(status, headers) ?? "nothing";
     this.#status = status;
     this.#statusText = statusText;
     this.#headers = headers;
     if (status >= 400) this.#mode = "error";
     else if (status >= 300) this.#mode = "passing";
     else if (isOfType(headers, "text/event-stream"))
-      this.#translation = this.#options.reading.openStream(this.#stamp());
+      this.#translation = this.#options.answerReader.openStream(this.#stamp());
     if (this.#translation !== undefined) {
       this.#mode = "stream";
-      this.#options.began?.(this.#translation);
+      this.#options.onStreamBegin?.(this.#translation);
     }
     if (this.#mode === "stream" || this.#mode === "passing") {
       const type = this.#mode === "stream" ? EVENT_STREAM : undefined;
@@ -146,15 +146,15 @@ class TranslatedAnswer implements Downstream {
   }
 
   write(chunk: Buffer): boolean {
-    if (this.#shown === "bytes") this.#options.meter?.readBytes(chunk);
+    if (this.#meteredParts === "bytes") this.#options.meter?.readBytes(chunk);
     switch (this.#mode) {
       case "stream":
-        return this.#writeEvents(this.#splitter.push(chunk)) && this.#holdsEvent();
+        return this.#writeEvents(this.#splitter.push(chunk)) && this.#accountForEvent();
       case "passing":
         return this.#to.write(chunk);
       case "over":
         this.#trailingBytes += chunk.length;
-        if (this.#trailingBytes > MAX_TRAILING_BYTES) this.#leave?.();
+        if (this.#trailingBytes > MAX_TRAILING_BYTES) this.#abortAttempt?.();
         return true;
       default:
         return this.#hold(chunk);
@@ -175,7 +175,7 @@ class TranslatedAnswer implements Downstream {
       case "over":
         return;
       default:
-        this.#options.waited(performance.now() - this.#begunAt);
+        this.#options.onWait(performance.now() - this.#begunAt);
         this.#endWhole(this.#held.take());
     }
   }
@@ -193,7 +193,7 @@ class TranslatedAnswer implements Downstream {
     let frames = NOTHING;
     const problem = problemOf(() => {
       for (const event of events) {
-        if (event.data !== undefined && this.#shown === "events") this.#options.meter?.readEvent(event.data);
+        if (event.data !== undefined && this.#meteredParts === "events") this.#options.meter?.readEvent(event.data);
         frames += framesOf(translation, event);
         if (translation.state !== "open") break;
       }
@@ -213,7 +213,7 @@ class TranslatedAnswer implements Downstream {
     this.#mode = "over";
     this.#options.meter?.endAnswer();
     this.#to.end();
-    this.#trailing = setTimeout(() => this.#leave?.(), MAX_TRAILING_MS);
+    this.#trailingTimer = setTimeout(() => this.#abortAttempt?.(), MAX_TRAILING_MS);
   }
 
   #endStream(): void {
@@ -238,11 +238,11 @@ class TranslatedAnswer implements Downstream {
     this.#mode = "over";
     this.#options.meter?.breakAnswer();
     this.#to.end();
-    this.#leave?.();
+    this.#abortAttempt?.();
   }
 
   #endWhole(body: Buffer): void {
-    const { dialect, reading, streams, extend, requestId } = this.#options;
+    const { dialect, answerReader, streams, extend, requestId } = this.#options;
     if (this.#mode === "error") {
       const error = { status: this.#status, body: this.#bodyBytes > MAX_ERROR_BYTES ? "" : textOf(body), requestId };
       const translated = translateError(dialect, error);
@@ -252,7 +252,7 @@ class TranslatedAnswer implements Downstream {
     }
     let answer = NO_BYTES;
     const problem = problemOf(() => {
-      answer = Buffer.from(reading.translateWhole(textOf(body), this.#stamp(), streams));
+      answer = Buffer.from(answerReader.translateWhole(textOf(body), this.#stamp(), streams));
     });
     if (problem !== undefined) {
       this.breakOff(problem);
@@ -275,7 +275,7 @@ class TranslatedAnswer implements Downstream {
   #giveUp(problem: Error): void {
     this.breakOff(problem);
     this.#held.clear();
-    this.#leave?.();
+    this.#abortAttempt?.();
   }
 
   #hold(chunk: Buffer): boolean {
@@ -290,7 +290,7 @@ class TranslatedAnswer implements Downstream {
   }
 
   /** Accounts for the incomplete event. */
-  #holdsEvent(): boolean {
+  #accountForEvent(): boolean {
     const { heldBytes } = this.#splitter;
     const more = heldBytes - this.#eventBytes;
     this.#eventBytes = heldBytes;
@@ -309,10 +309,10 @@ class TranslatedAnswer implements Downstream {
   }
 
   #stamp(): AnswerStamp {
-    const { now, requestId, remembering } = this.#options;
+    const { now, requestId, recorder } = this.#options;
     const created = Math.floor(now() / 1_000);
-    if (remembering === undefined) return new Stamp(created, requestId);
-    return { created, now: () => Math.floor(now() / 1_000), ...remembering };
+    if (recorder === undefined) return new Stamp(created, requestId);
+    return { created, now: () => Math.floor(now() / 1_000), ...recorder };
   }
 
   /**

@@ -27,7 +27,7 @@ export interface SealBinding {
   readonly model: string;
 }
 
-export type Seals = (binding: SealBinding) => ReasoningSeal;
+export type CreateReasoningSeal = (binding: SealBinding) => ReasoningSeal;
 
 const PREFIX = "gwr1.";
 const CIPHER = "aes-256-gcm";
@@ -35,7 +35,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 /** Maximum length of sealed text. No real reasoning is as long, so a longer text was not sealed here. */
-const MAX_SEALED = 4 << 20;
+const MAX_SEALED_LENGTH = 4 << 20;
 
 /**
  * Derives the keys. `material`: keys of the deployment. If it is `undefined`, a random key is used and sealed text can only be
@@ -50,27 +50,31 @@ export function sealKeysOf(material: readonly SealKey[] | undefined): SealKeys {
   return { current: all[0] as SealKey, all };
 }
 
-export function createSeals({ current, all }: SealKeys): Seals {
+export function createSealFactory({ current, all }: SealKeys): CreateReasoningSeal {
   const byId = new Map(all.map((it) => [it.id, it.key]));
   return (binding) => ({
     seal(blocks) {
       const head = `${PREFIX}${current.id}.`;
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, current.key, nonce).setAAD(boundTo(head, binding));
+      const cipher = createCipheriv(CIPHER, current.key, nonce).setAAD(additionalData(head, binding));
       const text = Buffer.concat([nonce, cipher.update(JSON.stringify(blocks)), cipher.final(), cipher.getAuthTag()]);
       return head + text.toString("base64url");
     },
     open(sealed) {
-      if (sealed.length > MAX_SEALED || !sealed.startsWith(PREFIX)) return undefined;
+      if (sealed.length > MAX_SEALED_LENGTH || !sealed.startsWith(PREFIX)) return undefined;
       const end = sealed.indexOf(".", PREFIX.length);
       const key = byId.get(sealed.slice(PREFIX.length, end));
       if (end < 0 || key === undefined) return undefined;
-      return opened(Buffer.from(sealed.slice(end + 1), "base64url"), key, boundTo(sealed.slice(0, end + 1), binding));
+      return decrypt(
+        Buffer.from(sealed.slice(end + 1), "base64url"),
+        key,
+        additionalData(sealed.slice(0, end + 1), binding),
+      );
     },
   });
 }
 
-function opened(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBlock[] | undefined {
+function decrypt(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBlock[] | undefined {
   if (text.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv(CIPHER, key, text.subarray(0, NONCE_BYTES)).setAAD(bound);
   decipher.setAuthTag(text.subarray(-TAG_BYTES));
@@ -83,6 +87,6 @@ function opened(text: Buffer, key: Uint8Array, bound: Buffer): readonly SealedBl
   }
 }
 
-function boundTo(head: string, { caller, form, maker, model }: SealBinding): Buffer {
+function additionalData(head: string, { caller, form, maker, model }: SealBinding): Buffer {
   return Buffer.from(JSON.stringify([head, caller, form, maker, model]));
 }
