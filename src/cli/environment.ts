@@ -131,6 +131,19 @@ export const ENVIRONMENT: readonly EnvironmentVariable[] = [
     of: "both",
   },
   {
+    name: "NODE_EXTRA_CA_CERTS",
+    default: "",
+    meaning: "A PEM file with further certificate authorities, such as a company's. Node.js reads it at the start.",
+    of: "both",
+  },
+  {
+    name: "NODE_TLS_REJECT_UNAUTHORIZED",
+    default: "",
+    meaning:
+      "`0` turns off the verification of certificates, so that credentials can be intercepted. The gateway warns.",
+    of: "both",
+  },
+  {
     name: "AWS_*",
     default: "",
     meaning:

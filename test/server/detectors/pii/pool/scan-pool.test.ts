@@ -138,11 +138,12 @@ test("if a thread dies its text fails, others continue, and it is replaced with 
 });
 
 test("idle threads end, except one while there are recognizers in use", async () => {
-  const { read, counted, pool } = opened({ threads: 2, idleMs: 100 });
+  const { read, counted, pool, threads } = opened({ threads: 2, idleMs: 100 });
   pool.warmUp();
   assert.equal(counted.threads(), 1);
   await Promise.all([read([ofUnits(64 << 10)]), read([ofUnits(64 << 10)]), read([ofUnits(64 << 10)])]);
-  assert.equal(counted.threads(), 2);
+  // Threads that were ever started: on a busy machine one may have been idle for long enough by now.
+  assert.equal(threads.length, 2);
   await eventually("one of them ended", () => counted.threads() === 1);
   assert.equal((await read([ofUnits(3_000)])).length, 1);
   assert.deepEqual([counted.threads(), counted.stopped, counted.crashed], [1, 0, 0]);
