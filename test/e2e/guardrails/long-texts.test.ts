@@ -46,7 +46,8 @@ test("while a text of 8 MiB is inspected, callers with short texts and exempt ca
   const { status, headers, text } = await reading;
   const took = performance.now() - began;
   assert.deepEqual([status, headers.get("x-gateway-guardrails")], [200, "mask-cards=redact"], text);
-  assert.ok(waited.length >= 20, `${waited.length} others in ${took} ms`);
+  // How many there are depends on the machine. If they waited for the long text, there would be no more than one.
+  assert.ok(waited.length >= 4, `${waited.length} others in ${took} ms`);
   const most = Math.max(...waited);
   assert.ok(most < took / 3, `one of the others waited ${most} ms of ${took} ms`);
   const metrics = await idle(gateway);

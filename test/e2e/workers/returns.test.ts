@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomRuns } from "../../support/random-length.ts";
 import { recordsIn, verify } from "../admin/support/trail.ts";
-import { mint, say, startGoverned } from "../governance/support/governed.ts";
+import { mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually } from "../support/wait.ts";
 import { allServe } from "./support/workers.ts";
@@ -60,8 +60,14 @@ test("four workers act as one node: budgets, lists, metrics and the trail", asyn
 
   await t.test("each call is counted once, whichever worker served it", async () => {
     const before = await idle(gateway);
-    const all = await Promise.all(Array.from({ length: 60 }, () => say(gateway, { key: calls, headers: apart })));
-    assert.ok(all.every(({ status }) => status === 200));
+    const all: Said[] = [];
+    // Sixty at once could wait longer for their units than a request may, if the machine is busy.
+    for (let wave = 0; wave < 4; wave += 1) {
+      const calling = Array.from({ length: 15 }, () => say(gateway, { key: calls, headers: apart }));
+      all.push(...(await Promise.all(calling)));
+    }
+    const others = all.filter(({ status }) => status !== 200).map(({ status, code }) => `${status} ${code}`);
+    assert.deepEqual(others, []);
     const after = await readMetrics(gateway);
     assert.equal(sumOf(after, "gateway_requests_total") - sumOf(before, "gateway_requests_total"), 60);
     assert.ok(![...after.keys()].some((series) => /gateway_requests_total.*worker/.test(series)));
