@@ -204,7 +204,10 @@ function hasWaitTimedOut(ledger: Ledger, { waitingSince: since, share }: Reserva
   if (hasPassed(since, MAX_WAIT_MS, now)) return true;
   // A request for units is on its way and the leader seems reachable, so the answer is only late because the machine is busy.
   if (ledger.hasLeader && (share.reportId !== 0 || ledger.urgent.has(share))) return false;
-  const from = share.remaining === undefined ? since : Math.max(since, share.answeredAt);
+  // A node that could not lend yet has answered all the same: its worker asks again after a short pause. Only a cluster's
+  // answer that grants nothing is no sign that the next one will.
+  const isAnswered = ledger.borrows || share.remaining !== undefined;
+  const from = isAnswered ? Math.max(since, share.answeredAt) : since;
   return hasPassed(from, WAIT_MS, now);
 }
 

@@ -14,9 +14,10 @@ import {
   settle,
   takeDecided,
   takeReport,
+  tick,
   WAIT_MS,
 } from "../../../../src/server/core/budgets/index.ts";
-import { createCluster, createNode, limitOf, MINUTE, type Node, START } from "./cluster.ts";
+import { BUCKET, createCluster, createNode, limitOf, MINUTE, type Node, START } from "./cluster.ts";
 
 const alone = (limit = 1_000): Node => createNode(createCluster(["n1"]), "n1", limitOf(limit));
 
@@ -102,6 +103,26 @@ test("`exhausted` says when the window ends, and `unavailable` that a retry is p
   node.pass(1);
   assert.deepEqual(refusalOf(call, node.now), { code: "budget_unavailable", retryAfterSeconds: 1 });
   assert.deepEqual(takeDecided(node.ledger), [call]);
+});
+
+test("a worker's request waits on while its node answers, up to the longest wait, and then ends", () => {
+  const ledger = createLedger("worker", 1, { borrows: true, reportMs: 50 });
+  ledger.hasLeader = true;
+  let now = START;
+  const bucket = bucketOf(ledger, BUCKET, limitOf(1_000));
+  assert.ok(bucket !== undefined);
+  const call = reserve(ledger, bucket, flatDemand(1), now);
+  const states: string[] = [];
+  // The node has nothing to lend yet, since the cluster has not answered it. The worker pauses for 50 ms after each such answer.
+  for (; now < START + 2_500; now += 40) {
+    tick(ledger, now);
+    states.push(call.state);
+    const report = takeReport(ledger, now);
+    if (report === undefined) continue;
+    const answers = report.rows.map(({ b, w, window_ms }) => ({ b, w, window_ms, granted: 0, remaining: 1 }));
+    applyReportAnswer(ledger, report, answers, now);
+  }
+  assert.equal(states.indexOf("unavailable") * 40, 2_000, states.join(" "));
 });
 
 test("a wait ends even if the clock was set back", () => {
