@@ -45,10 +45,10 @@ export const chunkOf = (ledger: Ledger, bucket: Bucket): number =>
 
 /**
  * Returns the units to request in addition to a chunk, for the risks of two more concurrent requests; at most a small part of
- * the limit, since other nodes need it too.
+ * the limit, since other nodes need it too. 0 for an idle bucket: its rate only fades, but its units must become free at once.
  */
-export const unitsForRisks = ({ rate, limit, typicalRisk }: Bucket): number =>
-  rate === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
+export const unitsForRisks = ({ rate, typical, limit, typicalRisk }: Bucket): number =>
+  rate === 0 || typical === 0 ? 0 : Math.floor(Math.min(2 * typicalRisk, limit / 16));
 
 /** Returns the units to pledge in addition to those that are reserved. */
 export const unitsToPledgeAhead = (ledger: Ledger, bucket: Bucket): number =>

@@ -228,7 +228,7 @@ async function simulate(
     assert.ok(counted + lost + excess >= charged, `${counted} counted of ${charged}, ${lost} above what was held`);
   else assert.equal(counted, charged);
   const left = holdingsOf(cluster.state).reduce((sum, it) => sum + Math.max(0, it.granted - it.returned - it.spent), 0);
-  assert.ok(left <= limit / 64 + 1, `${left} of ${limit} are held and not used in the end`);
+  assert.equal(left, 0, `${left} of ${limit} are held and not used in the end`);
   return { admitted: admittedCount, refused };
 }
 
