@@ -11,11 +11,11 @@ import { type Channel, openChannel } from "../channel/index.ts";
 import type { IntakeAddress, SentRecord } from "./intake-protocol.ts";
 
 /**
- * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for five checks, which
- * is 250 ms.
+ * Interval of checks, in milliseconds. The trail counts as unavailable when a record is not acknowledged for twenty checks, which
+ * is one second. A thread of a busy machine may wait for a processor for some hundred milliseconds, and no request fails for that.
  */
 const CHECK_MS = 50;
-const MAX_MISSED_CHECKS = 5;
+const MAX_MISSED_CHECKS = 20;
 
 /** Connects to the intake thread. `onBroken`: as for `openChannel`. Rejects if nothing listens. */
 export async function connectIntake(
@@ -55,7 +55,7 @@ export function sendDecisions(channel: Channel, now: () => number): (record: Dec
   void channel.closed.then(() => clearInterval(timer));
   return (record) => {
     if (acknowledged < (sentAtChecks[0] ?? 0))
-      throw new GatewayError("audit_unavailable", "The node process has not accepted audit records for 250 ms.");
+      throw new GatewayError("audit_unavailable", "The node process has not accepted audit records for one second.");
     const text = eventText(record);
     const bytes = text.length + RECORD_OVERHEAD_BYTES;
     if (usedBytes + bytes > grantedBytes) throw new GatewayError("audit_unavailable", "The audit queue is full.");

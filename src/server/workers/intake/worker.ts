@@ -2,7 +2,7 @@
  * Runs the intake thread of a node process: receives the audit records of workers and passes them to the thread that writes them.
  *
  * The main thread compiles configurations and answers operators, which may take seconds. Records must not wait for it, because a
- * worker refuses requests when its records are not acknowledged for a quarter of a second.
+ * worker refuses requests when its records are not acknowledged for one second.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { workerData } from "node:worker_threads";

@@ -104,7 +104,7 @@ test("above its limit a worker refuses before anything is sent, and freed space 
   assert.equal(readingOf(instruments, "gateway_audit_queue_bytes"), 0);
 });
 
-test("a worker refuses while its records are unacknowledged for 250 ms, and serves again afterwards", async () => {
+test("a worker refuses while its records are unacknowledged for one second, and serves again afterwards", async () => {
   await using pair = await openPair();
   const decided = sendDecisions(pair.worker, Date.now);
   const isRefused = (): boolean => {
@@ -125,7 +125,7 @@ test("a worker refuses while its records are unacknowledged for 250 ms, and serv
   const startedAt = performance.now();
   await turns(isRefused);
   const took = performance.now() - startedAt;
-  assert.ok(took >= 200, `refused after ${took} ms`);
+  assert.ok(took >= 900, `refused after ${took} ms`);
   await turns(() => received > 0);
   const all = received;
   pair.node.send("audit.taken", all);
@@ -150,7 +150,7 @@ test("a worker that was delayed itself does not refuse for it", async () => {
     }
   });
   // Both ends are in this process, and neither sends or reads meanwhile.
-  for (const until = performance.now() + 1_000; performance.now() < until; );
+  for (const until = performance.now() + 2_000; performance.now() < until; );
   await new Promise((resolve) => setImmediate(resolve));
   decided(record(1));
   await turns(() => received === 2);
@@ -188,7 +188,7 @@ test("records are accepted while the node's main thread is busy, only with the t
     { workerData: intake.address },
   );
   await once(sender, "message");
-  for (const until = performance.now() + 1_500; performance.now() < until; );
+  for (const until = performance.now() + 2_500; performance.now() < until; );
   sender.postMessage("stop");
   const [{ recorded, refused }] = (await once(sender, "message")) as [{ recorded: number; refused: number }];
   assert.equal(refused, 0);
