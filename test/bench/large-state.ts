@@ -133,7 +133,16 @@ async function run(): Promise<void> {
   const common = { isQuick: false, only: [], hasProfile: false, isStrict: false, rounds: 5 } as const;
   const stage = await openStage({ ...common, gateway: options.gateway });
   const bare = await startPiece(stage.pieces.bareProxy, [String(stage.upstreamPort)]);
-  const bench: Bench = { stage, bare, base: await saveBase({ stage, bare }) };
+  try {
+    await measureSeries({ stage, bare, base: await saveBase({ stage, bare }) }, options, deadline);
+  } finally {
+    await bare.stop();
+    await stage.end();
+  }
+  say(`${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`);
+}
+
+async function measureSeries(bench: Bench, options: ReturnType<typeof readOptions>, deadline: number): Promise<void> {
   const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, node ${process.version}`;
   const load = loadavg().map((average) => Number(average.toFixed(1)));
   say(`${machine}; load before ${load.join(" ")}\n`);
@@ -147,7 +156,9 @@ async function run(): Promise<void> {
         say(`${series.name} ${size}: not measured, the time is over`);
         continue;
       }
+      const begunAt = performance.now();
       measured.set(size, await series.measure(bench, size));
+      say(`${series.name}, ${shortNumber(size)}: measured in ${((performance.now() - begunAt) / 1_000).toFixed(0)} s`);
       // Written after each size, so that an aborted run keeps its measurements.
       const curves = curvesOf(series, measured);
       const result = { series: series.name, machine, load, curves };
@@ -156,9 +167,6 @@ async function run(): Promise<void> {
     }
     if (measured.size > 0) say(`${tableOf(series, curvesOf(series, measured))}\n`);
   }
-  await bare.stop();
-  await stage.end();
-  say(`${((performance.now() - startedAt) / 60_000).toFixed(1)} minutes`);
 }
 
 try {

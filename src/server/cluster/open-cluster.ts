@@ -6,7 +6,7 @@
 
 import { randomBytes } from "node:crypto";
 import { clockFrom, type Log, openThread, withResolvers } from "../../base/index.ts";
-import { type CommandResult, encodeCommand, MAX_COMMAND_BYTES } from "../core/state/index.ts";
+import { type CommandResult, encodeCommand, levelIn, MAX_COMMAND_BYTES } from "../core/state/index.ts";
 import { ClusterError, clusterErrorOf } from "./cluster-error.ts";
 import type { Ask, FromWorker, SavedSnapshot, ToWorker } from "./raft-worker-protocol.ts";
 import { type ArchiveMeta, writeArchive } from "./snapshots/archive.ts";
@@ -275,7 +275,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
       const meta: ArchiveMeta = { ...saved.meta, created_at: new Date().toISOString() };
       return { info: saved.info, archive: writeArchive(meta, saved.path, saved.sha256) };
     },
-    restore: createRestore({ dataDir, write, canOpenRing }),
+    restore: createRestore({ dataDir, write, canOpenRing, featureLevel: () => levelIn(followed.view) }),
     async askMember(id, question, { timeoutMs, signal: aborted }) {
       try {
         const asked: Ask = { kind: "ask-member", id, question, timeoutMs: clampTimeout(timeoutMs) };

@@ -4,6 +4,7 @@ import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ARCHIVE_TYPE, BASE_PATH } from "../../../src/admin-api/index.ts";
@@ -138,10 +139,12 @@ function exchange(
     const headers = file === undefined ? {} : { "content-type": ARCHIVE_TYPE };
     const sent = request({ socketPath, method, path: `${BASE_PATH}/snapshot`, headers }, (response) => {
       const { statusCode = 0 } = response;
-      read(response).then(
-        () => (statusCode < 300 ? resolve() : reject(new Error(`${method} /snapshot answered ${statusCode}`))),
-        reject,
-      );
+      if (statusCode < 300) read(response).then(resolve, reject);
+      else
+        readText(response).then(
+          (body) => reject(new Error(`${method} /snapshot answered ${statusCode}: ${body}`)),
+          reject,
+        );
     });
     sent.on("error", reject);
     if (file === undefined) sent.end();

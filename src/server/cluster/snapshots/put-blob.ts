@@ -7,10 +7,13 @@ import { ClusterError } from "../cluster-error.ts";
 import type { Cluster, WriteOptions } from "../types.ts";
 
 /** Size of a part in bytes, before base64 makes it a third larger. */
-const BLOB_PART_BYTES = 512 * 1024;
+export const BLOB_PART_BYTES = 512 * 1024;
 
 /** Maximum number of concurrent parts. */
 const BLOB_PARALLEL = 4;
+
+/** Returns the number of parts of content of this size. */
+export const partsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / BLOB_PART_BYTES));
 
 /** Puts a file into the log in parts, a few at a time. Resolves with the number of parts. */
 export async function writeParts(
@@ -22,7 +25,7 @@ export async function writeParts(
   const file = await open(path, "r");
   try {
     const { size } = await file.stat();
-    const of = Math.max(1, Math.ceil(size / BLOB_PART_BYTES));
+    const of = partsOf(size);
     const parts = Array.from({ length: of }, (_, part) => part);
     const { signal = new AbortController().signal } = options;
     await mapWithLimit(parts, BLOB_PARALLEL, signal, async (part, until) => {
@@ -46,7 +49,7 @@ export async function putBlob(
   options: WriteOptions,
 ): Promise<{ readonly sha256: string; readonly parts: number }> {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const of = Math.max(1, Math.ceil(bytes.length / BLOB_PART_BYTES));
+  const of = partsOf(bytes.length);
   for (let part = 0; part < of; part += 1) {
     const data = Buffer.from(bytes.subarray(part * BLOB_PART_BYTES, (part + 1) * BLOB_PART_BYTES)).toString("base64");
     await putPart({ sha256, part, of, data }, cluster.write, options);

@@ -17,7 +17,7 @@ export {
   headRowKey,
   headsOf,
 } from "./commands/audit.ts";
-export { type BlobReference, MAX_PART_BYTES, MAX_PARTS } from "./commands/blobs.ts";
+export { type BlobReference, MAX_PART_BYTES, maxPartsAt } from "./commands/blobs.ts";
 export {
   ACKNOWLEDGEMENTS_LEVEL,
   CERTIFICATES_LEVEL,
@@ -25,6 +25,7 @@ export {
   FEATURE_RANGE,
   type FeatureLevel,
   featureRowKey,
+  LARGE_ARCHIVE_LEVEL,
   LEDGER_LEVEL,
   LOG_TIME_LEVEL,
   PLEDGES_LEVEL,

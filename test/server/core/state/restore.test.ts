@@ -10,6 +10,8 @@ import {
   memberRowKey,
   readMember,
   readUsage,
+  revisionRowKey,
+  revisionsOf,
   usageRowKey,
 } from "../../../../src/server/core/state/index.ts";
 import { assertDigest, type Bench, bench, HOUR, member, START, stateFile } from "./harness.ts";
@@ -241,6 +243,35 @@ test("an archive in several parts is assembled", () => {
   const at = bench();
   at.ok(restore(at, archive));
   assert.equal(Array.from(at.state.scan("keyid/")).length, 6_000);
+});
+
+test("an archive of more than 128 MiB is restored from feature level 5 on, and refused as malformed below it", () => {
+  const encoder = createStateEncoder();
+  const chunks: Uint8Array[] = [encoder.header()];
+  const text = "x".repeat(7 << 20);
+  const facts = { name: "big", writer: "api", version: null, sha256: "ab".repeat(32), bytes: text.length, at: 1 };
+  for (let revision = 1; revision <= 20; revision += 1) {
+    const row = { ...facts, revision, by: { iss: "local", sub: "unix:0" }, kind: "put", text };
+    chunks.push(encoder.row(revisionRowKey("big", revision), `1${JSON.stringify(row)}`));
+  }
+  const archive = Buffer.concat([...chunks, encoder.end()]);
+  const of = Math.ceil(archive.length / MAX_PART_BYTES);
+  assert.ok(of > 256);
+
+  const at = bench({ members: [member("n1", { feature: [1, 5] })] });
+  const first = { sha256: "ab".repeat(32), part: 0, of, data: "AAAA" };
+  for (const level of [2, 4]) {
+    at.ok(commands.featSet({ level }));
+    assert.equal(at.refusal(commands.blobPut(first)), "invalid");
+    assert.equal(
+      at.refusal(commands.stateRestore({ sha256: first.sha256, parts: of, rows: 1, digest: "0".repeat(32) })),
+      "invalid",
+    );
+  }
+  at.ok(commands.featSet({ level: 5 }));
+  at.ok(restore(at, archive));
+  assert.equal(Array.from(at.state.scan(revisionsOf("big"))).length, 20);
+  assert.equal(at.refusal(commands.blobPut({ ...first, of: 4_097 })), "invalid");
 });
 
 test("malformed fields are refused", () => {

@@ -5,19 +5,22 @@
  */
 
 import { Buffer } from "node:buffer";
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { define } from "../command.ts";
 import { ok, refused } from "../command-refusals.ts";
 import { base64, integer, object, sha256Hex } from "../fields.ts";
 import type { Draft } from "../mutation-draft.ts";
 import { digits, rowFormat } from "../row-format.ts";
+import { featureRowKey, LARGE_ARCHIVE_LEVEL, levelOf } from "./feature.ts";
 
 /** Maximum bytes of a part before base64, which keeps a command below its limit of 1 MiB. */
 export const MAX_PART_BYTES = 524_288;
-/** Maximum number of parts, 128 MiB of content: twice the largest archive that is restored this way. */
-export const MAX_PARTS = 256;
+/** Maximum number of parts of a document, and of an archive below `LARGE_ARCHIVE_LEVEL`: 128 MiB. */
+const MAX_PARTS = 256;
+/** Maximum number of parts of an archive from that level on: 2 GiB, more than the heap of most nodes can hold as rows. */
+export const MAX_ARCHIVE_PARTS = 4_096;
 
-const head = object({ of: integer(1, MAX_PARTS), used: integer() });
+const head = object({ of: integer(1, MAX_ARCHIVE_PARTS), used: integer() });
 export const blobHeads = rowFormat(head);
 const base64Part = base64((MAX_PART_BYTES / 3) * 4 + 8);
 export const blobParts = rowFormat(base64Part);
@@ -30,18 +33,27 @@ export type BlobReference = ReturnType<typeof blobReference>;
 
 export const blobPut = define(
   "blob.put",
-  object({ sha256: sha256Hex, part: integer(0, MAX_PARTS - 1), of: integer(1, MAX_PARTS), data: base64Part }),
+  object({
+    sha256: sha256Hex,
+    part: integer(0, MAX_ARCHIVE_PARTS - 1),
+    of: integer(1, MAX_ARCHIVE_PARTS),
+    data: base64Part,
+  }),
   ({ sha256, part, of, data }, { draft, now }) => {
     const bytes = Buffer.from(data, "base64").length;
-    if (part >= of || bytes === 0 || bytes > MAX_PART_BYTES) return refused("invalid");
+    const maxParts = maxPartsAt(levelOf(draft.get(featureRowKey)));
+    if (of > maxParts || part >= of || bytes === 0 || bytes > MAX_PART_BYTES) return refused("invalid");
     const before = draft.get(blobRowKey(sha256));
     if (before !== undefined && blobHeads.read(before).of !== of) return refused("conflict");
-    if (before === undefined && announcedParts(draft) + of > MAX_PARTS) return refused("blob_limit");
+    if (before === undefined && announcedParts(draft) + of > maxParts) return refused("blob_limit");
     draft.put(blobRowKey(sha256), blobHeads.write({ of, used: now }));
     draft.put(blobPartKey(sha256, part), blobParts.write(data));
     return ok();
   },
 );
+
+/** Returns the maximum number of parts of an archive at a feature level. */
+export const maxPartsAt = (level: number): number => (level < LARGE_ARCHIVE_LEVEL ? MAX_PARTS : MAX_ARCHIVE_PARTS);
 
 /** Returns the number of parts of all content that is not used yet. */
 function announcedParts(draft: Draft): number {
@@ -53,18 +65,20 @@ function announcedParts(draft: Draft): number {
 }
 
 /** Returns the content of all parts in order, or an error if a part is missing or the digest differs. */
-export function blobBytes(
+export function blobPieces(
   draft: Draft,
   { sha256, parts }: BlobReference,
-): Buffer | "blob_incomplete" | "digest_mismatch" {
+): readonly Buffer[] | "blob_incomplete" | "digest_mismatch" {
   const pieces: Buffer[] = [];
+  const digest = createHash("sha256");
   for (let part = 0; part < parts; part += 1) {
     const value = draft.get(blobPartKey(sha256, part));
     if (value === undefined) return "blob_incomplete";
-    pieces.push(Buffer.from(blobParts.read(value), "base64"));
+    const piece = Buffer.from(blobParts.read(value), "base64");
+    digest.update(piece);
+    pieces.push(piece);
   }
-  const bytes = Buffer.concat(pieces);
-  return hash("sha256", bytes, "hex") === sha256 ? bytes : "digest_mismatch";
+  return digest.digest("hex") === sha256 ? pieces : "digest_mismatch";
 }
 
 export function dropBlob(draft: Draft, sha256: string): void {

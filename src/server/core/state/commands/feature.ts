@@ -43,6 +43,9 @@ export const LOG_TIME_LEVEL = 5;
 /** From this level on, an edition of the file without a version remembers the highest version applied before it. */
 export const VERSION_GUARD_LEVEL = 5;
 
+/** From this level on, archives with more than 128 MiB of state can be restored (`blob.put`, `state.restore`). */
+export const LARGE_ARCHIVE_LEVEL = 5;
+
 export interface FeatureLevel {
   readonly level: number;
   /** Gateway version that introduced the level, as in `CHANGELOG.md`. */
@@ -75,7 +78,9 @@ export const FEATURE_LEVELS: readonly FeatureLevel[] = [
   {
     level: LOG_TIME_LEVEL,
     since: "0.1.0",
-    brings: "budgets, suspensions and expiries use the members' clocks if the time of the log is ahead of them",
+    brings:
+      "budgets, suspensions and expiries use the members' clocks if the time of the log is ahead of them; " +
+      "archives with more than 128 MiB of state can be restored",
   },
 ];
 

@@ -14,7 +14,7 @@ import { createRows } from "../ordered-rows.ts";
 import { createStateDecoder, StateFormatError } from "../state-file.ts";
 import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../state-tables.ts";
 import { keepWitnessed } from "./audit.ts";
-import { blobBytes, MAX_PARTS } from "./blobs.ts";
+import { blobPieces, MAX_ARCHIVE_PARTS, maxPartsAt } from "./blobs.ts";
 import { featureRowKey, levelOf, levelRows } from "./feature.ts";
 import { memberRows } from "./member-rows.ts";
 import { restartedMembers } from "./members.ts";
@@ -35,11 +35,12 @@ export const stateCheck = define("state.check", object({ index: integer(), diges
 
 export const stateRestore = define(
   "state.restore",
-  object({ sha256: sha256Hex, parts: integer(1, MAX_PARTS), rows: integer(), digest }),
+  object({ sha256: sha256Hex, parts: integer(1, MAX_ARCHIVE_PARTS), rows: integer(), digest }),
   (given, site) => {
-    const bytes = blobBytes(site.draft, given);
-    if (typeof bytes === "string") return refused(bytes);
-    const archived = readArchive(bytes, given);
+    if (given.parts > maxPartsAt(levelOf(site.draft.get(featureRowKey)))) return refused("invalid");
+    const pieces = blobPieces(site.draft, given);
+    if (typeof pieces === "string") return refused(pieces);
+    const archived = readArchive(pieces, given);
     if (archived === undefined) return refused("malformed_state");
 
     const level = Math.max(levelOf(site.draft.get(featureRowKey)), levelOf(archived.get(featureRowKey)));
@@ -53,13 +54,13 @@ export const stateRestore = define(
 
 /** Returns a draft of the archive's rows; `undefined` if they are incomplete, malformed or not as announced. */
 function readArchive(
-  bytes: Uint8Array,
+  pieces: readonly Uint8Array[],
   announced: { readonly rows: number; readonly digest: string },
 ): Draft | undefined {
   const decoder = createStateDecoder();
-  let rows: readonly Row[];
+  const rows: Row[] = [];
   try {
-    rows = decoder.push(bytes);
+    for (const piece of pieces) for (const row of decoder.push(piece)) rows.push(row);
     const { rows: count, digest: found } = decoder.end();
     if (count !== announced.rows || found !== announced.digest) return undefined;
   } catch (error) {

@@ -14,7 +14,7 @@ import { choice, identifier, integer, nullable, object, optional, prose, sha256H
 import { MAX_COMMAND_BYTES } from "../proposal.ts";
 import { MAX_VALUE_BYTES } from "../state-file.ts";
 import type { CommandResult } from "../types.ts";
-import { blobBytes, blobReference, dropBlob } from "./blobs.ts";
+import { blobPieces, blobReference, dropBlob } from "./blobs.ts";
 import { featureRowKey, levelOf, VERSION_GUARD_LEVEL } from "./feature.ts";
 import {
   deployModeKey,
@@ -135,10 +135,10 @@ function contentOf({ text, blob, sha256 }: Put, { draft }: Site): Content {
     return hash("sha256", value, "hex") === sha256 ? { kind: "text", value } : refused("digest_mismatch");
   }
   if (blob.sha256 !== sha256) return refused("digest_mismatch");
-  const bytes = blobBytes(draft, blob);
-  if (typeof bytes === "string") return refused(bytes);
+  const pieces = blobPieces(draft, blob);
+  if (typeof pieces === "string") return refused(pieces);
   try {
-    const value = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    const value = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
     dropBlob(draft, blob.sha256);
     return { kind: "text", value };
   } catch {
