@@ -70,11 +70,11 @@ export function startAsked<Question extends object, Answer>(
 }
 
 /** Polls until the port accepts connections; rejects if the child ends first. */
-export async function waitForPort(port: number, child: Child): Promise<void> {
-  const deadline = performance.now() + START_TIMEOUT_MS;
+export async function waitForPort(port: number, child: Child, timeoutMs = START_TIMEOUT_MS): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!(await takesConnections(port))) {
     if (child.hasEnded()) throw new Error(`it ended before it listened: ${child.output().trim()}`);
-    if (performance.now() > deadline) throw new Error(`nothing listens on ${port} after ${START_TIMEOUT_MS} ms`);
+    if (performance.now() > deadline) throw new Error(`nothing listens on ${port} after ${timeoutMs} ms`);
     await sleep(2);
   }
 }

@@ -69,8 +69,8 @@ async function configured(
 }
 
 /** Waits for the log line with the message `ready`. */
-export async function waitForReadyLine(child: Child): Promise<void> {
-  const deadline = performance.now() + READY_TIMEOUT_MS;
+export async function waitForReadyLine(child: Child, timeoutMs = READY_TIMEOUT_MS): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!child.output().split("\n").some(isReadyLine)) {
     if (child.hasEnded()) throw new Error(`the gateway ended: ${child.output().trim()}`);
     if (performance.now() > deadline) throw new Error("no line with the message `ready` on stderr");

@@ -38,6 +38,8 @@ interface StateNodeOptions {
 }
 
 const READ_TIMEOUT_MS = 300_000;
+/** A node that joins reads the whole state before it listens: with 1,000,000 keys that takes more than a minute. */
+const START_TIMEOUT_MS = 300_000;
 const POLL_MS = 10;
 
 export async function startStateNode({ file, probe, home, deployment, through }: StateNodeOptions): Promise<StateNode> {
@@ -63,8 +65,8 @@ export async function startStateNode({ file, probe, home, deployment, through }:
   const startedAt = performance.now();
   const flags = ["--expose-gc", "--require", probe];
   const child = startAsked<ProbeQuestion, Alive>(file, ["-config", join(home, "node.yaml")], flags);
-  await waitForPort(port, child);
-  await waitForReadyLine(child);
+  await waitForPort(port, child, START_TIMEOUT_MS);
+  await waitForReadyLine(child, START_TIMEOUT_MS);
   const readyMs = performance.now() - startedAt;
   return Object.assign(child, {
     home,

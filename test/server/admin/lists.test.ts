@@ -219,6 +219,9 @@ test("a closed list answers at once", async () => {
   assert.equal((await list.read({ index: 1, waitMs: 60_000, signal: staying() }, () => 0)).index, 1);
 });
 
+/** Limit of the CPU time in which a thousand connections must be ready, in milliseconds. */
+const MAX_SETUP_CPU_MS = 10_000;
+
 test("a thousand readers wait on the socket at no cost, and one change answers all", async (t) => {
   const { client, path, memory } = await openAdmin(t);
   const { index } = await client.call("list_keys");
@@ -248,14 +251,17 @@ test("a thousand readers wait on the socket at no cost, and one change answers a
   for (let count = 0; count < 20; count++) await client.call("get_whoami");
   assert.equal(memory.watchers, watchers);
 
-  // The first windows still pay for a thousand connections.
+  // The first windows still pay for a thousand connections, about a second of CPU, which a busy machine grants slowly.
   const shares: number[] = [];
-  while (shares.length < 15 && (shares.at(-1) ?? 1) >= 0.1) {
+  let cpuMs = 0;
+  while (cpuMs < MAX_SETUP_CPU_MS && (shares.at(-1) ?? 1) >= 0.1) {
     const before = process.cpuUsage();
     const started = performance.now();
     await client.call("list_suspensions", { query: { index: 1, wait: "200ms" } });
     const { user, system } = process.cpuUsage(before);
-    shares.push((user + system) / 1_000 / (performance.now() - started));
+    const spentMs = (user + system) / 1_000;
+    cpuMs += spentMs;
+    shares.push(spentMs / (performance.now() - started));
   }
   assert.ok((shares.at(-1) ?? 1) < 0.1, `shares of a processor while nothing happened: ${shares.join(", ")}`);
 
