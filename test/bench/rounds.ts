@@ -60,6 +60,12 @@ interface RoundsOptions {
   readonly scale: number;
 }
 
+/** Returns the number of streams that the upstream has answered. */
+async function streamsOf(upstreamPort: number): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${upstreamPort}/counts`);
+  return ((await response.json()) as { readonly streams: number }).streams;
+}
+
 export async function runRounds(options: RoundsOptions, ask: Ask): Promise<readonly Measured[]> {
   const { scenario, contenders } = options;
   const { connections } = scenario;
@@ -79,7 +85,12 @@ export async function runRounds(options: RoundsOptions, ask: Ask): Promise<reado
   for (const contender of contenders) {
     // A smaller share would be too little for the engine to compile hot code.
     const requests = Math.max(connections, Math.round(scenario.requests * (contender.share ?? 1)));
+    const before = await streamsOf(options.upstreamPort);
     await load(ask, { ...full(contender), requests, port: contender.server.port });
+    const streams = (await streamsOf(options.upstreamPort)) - before;
+    if (contender.shape.kind === "stream" && streams < requests) {
+      throw new Error(`${contender.name}: of ${requests} requests, ${streams} reached the upstream as streams`);
+    }
   }
   for (let round = 0; round < options.rounds; round += 1) {
     const direct = await load(ask, { ...alone({ shape: scenario.shape }), port: options.upstreamPort });

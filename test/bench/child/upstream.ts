@@ -1,9 +1,8 @@
 /**
  * The upstream of the bench, a process of its own: fixed answers, as fast as node:http sends them.
  *
- * The first bytes of the body, which are in its first piece, select the answer: `"stream":true` gives 100 events, one
- * per turn of the event loop, so that a proxy reads them as pieces and not as one write, and one more with the usage if
- * requested; `/v1/messages` and `/v1/responses` answer in their own formats, the path of the MCP server with a tool
+ * The body selects the answer: `"stream":true` gives 100 events, one per turn of the event loop, so that a proxy reads
+ * them as pieces and not as one write, and one more with the usage if requested; `/v1/messages` and `/v1/responses` answer in their own formats, the path of the MCP server with a tool
  * call. The model `bench-large-answer` answers 1 MiB. Everything else answers 0.6 KB of JSON. GET /counts returns the
  * number of answers.
  */
@@ -13,9 +12,9 @@ import { listenAndReport } from "./channel.ts";
 import { MCP_PATH } from "./requests.ts";
 
 const CHUNKS_PER_STREAM = 100;
-/** Length of the examined start of a body; model and stream are the first keys of every request of the bench. */
+/** Length of the examined start of a body; the model is its first key. */
 const PEEKED_BYTES = 128;
-/** Pieces up to this length are searched for the usage option, which a gateway may have put anywhere. */
+/** Pieces up to this length are searched for what a gateway may have put anywhere. */
 const SHORT_BYTES = 4_096;
 
 const unaryAnswer = Buffer.from(completion("The quick brown fox jumps over the lazy dog. ".repeat(5)));
@@ -164,23 +163,25 @@ const server = createServer((request, response) => {
     return;
   }
   let head = "";
-  let isUsageAsked = false;
+  let [isStreamAsked, isUsageAsked] = [false, false];
   request.on("data", (piece: Buffer) => {
     if (head === "") head = piece.toString("latin1", 0, PEEKED_BYTES);
-    if (piece.length <= SHORT_BYTES) isUsageAsked ||= piece.includes('"include_usage":true');
+    if (piece.length <= SHORT_BYTES) {
+      isStreamAsked ||= piece.includes('"stream":true');
+      isUsageAsked ||= piece.includes('"include_usage":true');
+    }
     counts.bodyBytes += piece.length;
   });
-  request.on("end", () => answer(head, isUsageAsked, request, response));
+  request.on("end", () => {
+    const pieces = FORMS.get(request.url ?? "") ?? CHAT;
+    if (isStreamAsked) streamChunks(pieces.stream, isUsageAsked, request, response);
+    else answerWhole(pieces.whole, head, request, response);
+  });
 });
 
 listenAndReport(server);
 
-function answer(head: string, isUsageAsked: boolean, request: IncomingMessage, response: ServerResponse): void {
-  const { stream, whole } = FORMS.get(request.url ?? "") ?? CHAT;
-  if (head.includes('"stream":true')) {
-    streamChunks(stream, isUsageAsked, request, response);
-    return;
-  }
+function answerWhole(whole: Buffer, head: string, request: IncomingMessage, response: ServerResponse): void {
   const isLarge = head.includes("bench-large-answer");
   counts[isLarge ? "large" : "unary"] += 1;
   const isCall = request.url === MCP_PATH;
