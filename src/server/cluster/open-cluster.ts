@@ -21,7 +21,8 @@ import type { Cluster, ClusterOptions, ClusterStatus } from "./types.ts";
  */
 const MAX_CONCURRENT_WRITES = 1_000;
 
-const MAX_TIMEOUT_MS = 60_000;
+/** Maximum timeout of a request to the cluster, in milliseconds: that of a restore. */
+const MAX_TIMEOUT_MS = 600_000;
 
 /**
  * Time until the worker's first message, in milliseconds. Opening the storage may take longer, and admission as long as the

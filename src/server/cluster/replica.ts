@@ -34,8 +34,6 @@ import type { SnapshotRecord } from "./storage/index.ts";
 import { createClockWatch, maySetTime } from "./time/clock-watch.ts";
 import type { ClusterStatus } from "./types.ts";
 
-const TICKS_A_SECOND = 1_000 / TICK_MS;
-
 /** Messages that only a leader sends. */
 const LEADER_MESSAGES: ReadonlySet<string> = new Set(["MsgApp", "MsgHeartbeat", "MsgSnap"]);
 
@@ -82,10 +80,12 @@ export function runReplica(parts: ReplicaParts): Replica {
       onApplied: events.onApplied,
       onReplaced: events.onReplaced,
       onConfiguration: (configuration, index) => adoptMembers(configuration, index),
+      onPrepared: () => driver.resume(),
       onRestored: () => void snapshots.make({ dropsWholeLog: true }).catch(failOnce),
       onDiverged: (index) => failOnce(divergedError(index)),
       onFault: failOnce,
     },
+    signal: stop.signal,
   });
 
   const directory = createMemberDirectory({
@@ -338,7 +338,7 @@ export function runReplica(parts: ReplicaParts): Replica {
       checkRejoin();
       checkRemoval();
     }
-    if (ticks % TICKS_A_SECOND === 0) onSecond();
+    if ((ticks * TICK_MS) % 1_000 === 0) onSecond();
   };
 
   const handOver = (): Promise<void> => handOverLeadership(driver.status(), isHeard, requests, log);

@@ -4,17 +4,22 @@
  */
 
 import { createReadStream } from "node:fs";
-import type { ConfChange, Configuration, Entry, HardState, SnapshotMeta } from "../../core/raft/index.ts";
+import { runInSlices } from "../../../base/index.ts";
+import type { Configuration, HardState, SnapshotMeta } from "../../core/raft/index.ts";
 import {
+  type ApplyOutcome,
   type CommandResult,
+  type CommittedEntry,
   createStateDecoder,
   loadState,
   type Mutation,
   type State,
+  type Steps,
 } from "../../core/state/index.ts";
 import { idsOf } from "../members/membership.ts";
 import { isPublicRow } from "../state-view.ts";
 import type { SnapshotRecord, StateStore, Storage } from "../storage/types.ts";
+import type { DriverPorts } from "./driver-types.ts";
 import type { StateWriter, WrittenPosition } from "./state-writer.ts";
 
 /** Rows in one message to the main thread or one batch to the disk. */
@@ -30,6 +35,8 @@ interface AppliedStateEvents {
   onConfiguration(configuration: Configuration, index: number): void;
   /** Called when a restore replaced the rows; the log before it is no longer needed. */
   onRestored(): void;
+  /** Called when an entry for which `apply` returned `preparing` can be applied. */
+  onPrepared(): void;
   /** Called when the rows of this node differ from the leader's. */
   onDiverged(index: number): void;
   onFault(error: unknown): void;
@@ -38,11 +45,7 @@ interface AppliedStateEvents {
 export interface AppliedState {
   readonly state: State;
   readonly configuration: Configuration;
-  /** See `DriverPorts.apply`. */
-  apply(
-    entry: Entry,
-    change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
-  ): CommandResult | undefined;
+  readonly apply: DriverPorts["apply"];
   /** Replaces state and log by a received snapshot file. */
   install(record: SnapshotRecord, path: string, hardState: HardState): Promise<void>;
   /** Reports the whole state, for a new reader. */
@@ -59,14 +62,23 @@ interface AppliedStateOptions {
   readonly configuration: Configuration;
   readonly writer: StateWriter;
   readonly events: AppliedStateEvents;
+  /** Ends preparations. */
+  readonly signal: AbortSignal;
+}
+
+/** Entry that is being prepared, and the function that applies it once it is prepared. */
+interface Preparation {
+  readonly index: number;
+  commit: (() => ApplyOutcome) | undefined;
 }
 
 export function createAppliedState(options: AppliedStateOptions): AppliedState {
-  const { storage, writer, events } = options;
+  const { storage, writer, events, signal } = options;
   let { state, configuration } = options;
   let unreported: Mutation[] = [];
   let isFlushScheduled = false;
   const waiting = new Set<{ readonly index: number; readonly done: (isApplied: boolean) => void }>();
+  let preparation: Preparation | undefined;
 
   const flush = (): void => {
     if (!isFlushScheduled) return;
@@ -91,17 +103,41 @@ export function createAppliedState(options: AppliedStateOptions): AppliedState {
     }
   };
 
+  /** Returns `undefined` while the entry is being prepared. */
+  const applyOrPrepare = (entry: CommittedEntry): ApplyOutcome | undefined => {
+    if (preparation?.index === entry.index) {
+      const outcome = preparation.commit?.();
+      if (outcome !== undefined) preparation = undefined;
+      return outcome;
+    }
+    const outcome = state.applyOrPrepare(entry);
+    if ("result" in outcome) return outcome;
+    const started: Preparation = { index: entry.index, commit: undefined };
+    preparation = started;
+    runInSlices(prepare(started, outcome), () => signal.aborted);
+    return undefined;
+  };
+
+  function* prepare(started: Preparation, steps: Steps<() => ApplyOutcome>): Steps<void> {
+    try {
+      started.commit = yield* steps;
+      events.onPrepared();
+    } catch (error) {
+      events.onFault(error);
+    }
+  }
+
   const position = (): WrittenPosition => ({ applied: state.applied, digest: state.digest, configuration });
 
-  const announce = (): void => {
+  const announce = (rows: Iterable<Row> = state.scan("")): void => {
     unreported = [];
     isFlushScheduled = false;
-    events.onReplaced(slicesOf(state), state.applied.index, state.decidedAt);
+    events.onReplaced(slicesOf(rows, isPublicRow), state.applied.index, state.decidedAt);
   };
 
   /** Writes the rows in memory as a new generation on the disk. */
   const writeGeneration = async (
-    rows: State,
+    rows: Iterable<Row>,
     position: WrittenPosition,
   ): Promise<{ store: StateStore; position: WrittenPosition }> => {
     const build = await storage.build();
@@ -123,14 +159,15 @@ export function createAppliedState(options: AppliedStateOptions): AppliedState {
       if (change !== undefined) configuration = change.configuration;
       const outcome =
         change === undefined
-          ? state.apply(committed)
+          ? applyOrPrepare(committed)
           : state.applyConfiguration({ ...committed, data: EMPTY }, change.change.context, idsOf(configuration));
-      if (outcome.replaced) {
+      if (outcome === undefined) return "preparing";
+      if (outcome.replacement !== undefined) {
         const at = position();
-        // A copy is written, since following entries change the rows meanwhile.
-        const copy = loadState({ applied: at.applied, rows: state.scan("") });
-        writer.replace(() => writeGeneration(copy, at)).then(events.onRestored, events.onFault);
-        announce();
+        const rows = [...outcome.replacement];
+        for (const { key, value } of outcome.mutations) if (value !== undefined) rows.push([key, value]);
+        writer.replace(() => writeGeneration(rows, at)).then(events.onRestored, events.onFault);
+        announce(rows);
         events.onConfiguration(configuration, entry.index);
       } else {
         writer.add(outcome.mutations, position());
@@ -164,7 +201,7 @@ export function createAppliedState(options: AppliedStateOptions): AppliedState {
       events.onConfiguration(configuration, record.index);
       settleWaiting();
     },
-    announce,
+    announce: () => announce(),
     flush,
     whenApplied(index, ms) {
       if (state.applied.index >= index) return Promise.resolve(true);
@@ -186,9 +223,9 @@ export function createAppliedState(options: AppliedStateOptions): AppliedState {
 
 const EMPTY = new Uint8Array(0);
 
-function* slicesOf(state: State, isIncluded: (key: string) => boolean = isPublicRow): Iterable<readonly Row[]> {
+function* slicesOf(rows: Iterable<Row>, isIncluded: (key: string) => boolean): Iterable<readonly Row[]> {
   let slice: Row[] = [];
-  for (const row of state.scan("")) {
+  for (const row of rows) {
     if (!isIncluded(row[0])) continue;
     slice.push(row);
     if (slice.length < SLICE_ROWS) continue;

@@ -45,11 +45,14 @@ export interface DriverPorts {
   send(message: Message): void;
   /** Starts the transfer of a MsgSnap: sends the file, and reports by `reportSnapshot`. */
   sendSnapshot(message: Message): void;
-  /** Applies one committed entry; `change`: a change of configuration and the configuration after it. */
+  /**
+   * Applies one committed entry; `change`: a change of configuration and the configuration after it, which has no result.
+   * `preparing`: the entry takes long and is not applied yet. Call `resume()` once it is prepared; the entry is then passed again.
+   */
   apply(
     entry: Entry,
     change: { readonly change: ConfChange; readonly configuration: Configuration } | undefined,
-  ): CommandResult | undefined;
+  ): CommandResult | undefined | "preparing";
   /**
    * Returns whether entries may be applied: false while the state's disk is too far behind. Call `resume()` when that has
    * changed.
@@ -85,7 +88,7 @@ export interface Driver {
   reportSnapshot(id: string, isInstalled: boolean): void;
   /** Runs several inputs and carries out what they require once, at the end. */
   batch(run: () => void): void;
-  /** Continues after a compaction or a snapshot, or after `mayApply` became true. */
+  /** Continues after a compaction or a snapshot, after `mayApply` became true, or after an entry was prepared. */
   resume(): void;
   status(): RaftStatus;
   /** Ends all waiting requests as `unknown`. Nothing is called afterwards. */

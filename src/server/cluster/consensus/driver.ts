@@ -22,6 +22,7 @@ import { createRaft, decodeConfChange } from "../../core/raft/index.ts";
 import type { CommandResult } from "../../core/state/index.ts";
 import type { Driver, DriverOptions, DriverPorts, ReadOutcome, WriteOutcome } from "./driver-types.ts";
 import { liftCommit } from "./lift-commit.ts";
+import { refusalOf } from "./refused-proposal.ts";
 
 interface Append {
   readonly kind: "append";
@@ -204,9 +205,8 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
   const applyCommitted = (): void => {
     let count = 0;
     while (count < committed.length && ports.mayApply()) {
-      const entry = committed[count] as Entry;
+      if (!applyEntry(committed[count] as Entry)) break;
       count += 1;
-      applyEntry(entry);
       if (isStopped) return;
     }
     if (count === 0) return;
@@ -215,28 +215,33 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
     settleReadable();
   };
 
-  const applyEntry = (entry: Entry): void => {
-    applied = entry.index;
+  /** Returns false if the entry is still being prepared. */
+  const applyEntry = (entry: Entry): boolean => {
     let result: CommandResult | undefined;
     let isLeft = true;
     if (entry.kind === "conf-change") {
+      applied = entry.index;
       const change: ConfChange = decodeConfChange(entry.data);
       const configuration = core.applyConfChange(change);
       isLeft = configuration.votersOutgoing.length === 0;
-      result = ports.apply(entry, { change, configuration });
+      ports.apply(entry, { change, configuration });
       pinCommit();
       if (isLeft) {
         for (const { index, done } of leaving.splice(0)) done({ kind: "applied", index, result: undefined });
       }
     } else {
-      result = ports.apply(entry, undefined);
+      const outcome = ports.apply(entry, undefined);
+      if (outcome === "preparing") return false;
+      applied = entry.index;
+      result = outcome;
     }
     const waiter = pendingProposals.get(entry.index);
-    if (waiter === undefined) return;
+    if (waiter === undefined) return true;
     pendingProposals.delete(entry.index);
     if (waiter.term !== entry.term) waiter.done({ kind: "unknown" });
     else if (isLeft) waiter.done({ kind: "applied", index: entry.index, result });
     else leaving.push({ index: entry.index, done: waiter.done });
+    return true;
   };
 
   const handleReadState = ({ index, context }: ReadState): void => {
@@ -377,22 +382,4 @@ export function createDriver(options: DriverOptions, ports: DriverPorts): Driver
       pendingReads.clear();
     },
   };
-}
-
-function refusalOf(outcome: Exclude<ProposeOutcome, { kind: "appended" }>): WriteOutcome {
-  if (outcome.kind === "not-leader") return { kind: "not-leader", lead: outcome.lead as string | undefined };
-  switch (outcome.reason) {
-    case "busy":
-    case "transferring":
-      return { kind: "refused", code: "busy" };
-    case "change-pending":
-      return { kind: "refused", code: "change_pending" };
-    case "not-established":
-      return { kind: "refused", code: "no_leader" };
-    case "not-joint":
-    case "invalid":
-      return { kind: "refused", code: "invalid" };
-    default:
-      return outcome satisfies never;
-  }
 }

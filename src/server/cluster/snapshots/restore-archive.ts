@@ -18,6 +18,9 @@ const OTHER_SECRET_MESSAGE =
   "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which leaves out the sealed secrets " +
   "and lists their names";
 
+/** Time limit of replacing the rows on this node and the leader, in milliseconds. 1,000,000 keys take about half a minute. */
+const REPLACE_LIMIT_MS = 600_000;
+
 interface RestorePorts {
   /** Returns the data directory. Throws if the node keeps its state in memory. */
   dataDir(): string;
@@ -50,7 +53,8 @@ export function createRestore({ dataDir, write, featureLevel, canOpenRing }: Res
       const { sha256, size, rows, digest } = state;
       assertRestorable(state, featureLevel(), getHeapStatistics().heap_size_limit);
       const parts = await writeParts(path, sha256, write, options);
-      const result = await write({ t: "state.restore", p: { sha256, parts, rows, digest } }, options);
+      const command = { t: "state.restore", p: { sha256, parts, rows, digest } };
+      const result = await write(command, { ...options, timeoutMs: REPLACE_LIMIT_MS });
       if (result.kind === "refused") throw new ClusterError("refused", result.message);
       const { index, term } = meta;
       return { index, term, size, ...(withoutSecrets && { leftOut: sealed.names() }) };

@@ -3,6 +3,8 @@
 import { refused } from "./command-refusals.ts";
 import { Malformed, type Parser, type Shape, shapeOf } from "./fields.ts";
 import type { Draft } from "./mutation-draft.ts";
+import type { Rows } from "./ordered-rows.ts";
+import type { Steps } from "./steps.ts";
 import type { Actor, CommandResult } from "./types.ts";
 
 /** Everything that the effect of a command may read and change. */
@@ -15,8 +17,8 @@ export interface Site {
   readonly by: Actor;
   /** Digest of the state before the entry. */
   readonly digest: string;
-  /** Replaces the whole state by these rows, instead of changing the draft. Rows are in key order. */
-  replace(rows: readonly (readonly [key: string, value: string])[]): void;
+  /** Replaces the whole state by these rows, instead of changing the draft. The state machine owns them from then on. */
+  replace(rows: Rows): void;
 }
 
 /** Command with its fields, ready for its envelope. */
@@ -37,8 +39,9 @@ export interface CommandRule {
   /**
    * Runs the command. Malformed fields are refused as `invalid`. Inconsistent rows, which only a forged archive can contain,
    * refuse the command too: the result is then the same on every replica, while an error would stop all of them permanently.
+   * A command on the whole state returns the steps to its result.
    */
-  run(fields: unknown, site: Site): CommandResult;
+  run(fields: unknown, site: Site): CommandResult | Steps<CommandResult>;
 }
 
 /** Rule of a command, together with the only function that creates the command. */
@@ -49,7 +52,7 @@ interface Defined<P> extends CommandRule {
 export function define<P>(
   name: string,
   fields: Parser<P>,
-  effect: (fields: P, site: Site) => CommandResult,
+  effect: (fields: P, site: Site) => CommandResult | Steps<CommandResult>,
   { version = 1, level = 1 }: { readonly version?: number; readonly level?: number } = {},
 ): Defined<P> {
   return {
@@ -67,11 +70,25 @@ export function define<P>(
         throw error;
       }
       try {
-        return effect(parsed, site);
+        const result = effect(parsed, site);
+        return "kind" in result ? result : refuseFaults(result);
       } catch (error) {
-        if (error instanceof Malformed) return refused("state_fault");
-        throw error;
+        return stateFault(error);
       }
     },
   };
+}
+
+function* refuseFaults(steps: Steps<CommandResult>): Steps<CommandResult> {
+  try {
+    return yield* steps;
+  } catch (error) {
+    return stateFault(error);
+  }
+}
+
+/** Returns the refusal for inconsistent rows; throws any other error. */
+function stateFault(error: unknown): CommandResult {
+  if (error instanceof Malformed) return refused("state_fault");
+  throw error;
 }

@@ -152,4 +152,5 @@ export {
   type StateOptions,
 } from "./state-machine.ts";
 export { type SealedRow, sealedRow } from "./state-tables.ts";
+export type { Steps } from "./steps.ts";
 export type * from "./types.ts";

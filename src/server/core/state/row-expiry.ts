@@ -74,7 +74,6 @@ interface ExpiryIndex {
   changed(key: string, value: string | undefined): void;
   /** Removes rows due at `now`, touching at most about `budget` rows. */
   expire(draft: Draft, now: number, budget: number): void;
-  clear(): void;
 }
 
 export function createExpiryIndex(): ExpiryIndex {
@@ -104,10 +103,6 @@ export function createExpiryIndex(): ExpiryIndex {
         // The entry itself may have used or removed a row that was due before it.
         left -= due !== undefined && due <= now ? remove(draft, key, left) : 1;
       }
-    },
-    clear() {
-      order.clear();
-      places.clear();
     },
   };
 }

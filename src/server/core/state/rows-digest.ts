@@ -10,7 +10,6 @@ interface RowDigest {
   toggle(key: string, value: string): void;
   /** Returns the digest as 32 hex digits. */
   hex(): string;
-  reset(): void;
 }
 
 export function createRowDigest(): RowDigest {
@@ -28,8 +27,5 @@ export function createRowDigest(): RowDigest {
       d ^= bytes.readInt32BE(12);
     },
     hex: () => [a, b, c, d].map((word) => (word >>> 0).toString(16).padStart(8, "0")).join(""),
-    reset() {
-      a = b = c = d = 0;
-    },
   };
 }

@@ -12,10 +12,11 @@ import { memberRowKey, memberRows } from "./commands/member-rows.ts";
 import { changeMembers } from "./commands/members.ts";
 import { COMMAND_RULES } from "./commands/table.ts";
 import { createDraft, type Draft } from "./mutation-draft.ts";
-import { createRows } from "./ordered-rows.ts";
+import { createRows, type Rows } from "./ordered-rows.ts";
 import { decodeProposal, UpgradeRequired } from "./proposal.ts";
 import { createExpiryIndex } from "./row-expiry.ts";
 import { createRowDigest } from "./rows-digest.ts";
+import { runSteps, type Steps } from "./steps.ts";
 import type {
   Applied,
   ApplyOutcome,
@@ -36,6 +37,9 @@ export const MAX_STAMP_LAG_MS = 5_000;
 
 /** Minimum number of rows that expiry touches at each entry; an entry that changes more rows expires as many. */
 const EXPIRY_ROWS = 64;
+
+/** Number of rows in one step of a replacement of all rows. */
+const STEP_ROWS = 1_000;
 
 const NOTHING: Applied = { index: 0, term: 0, now: 0 };
 
@@ -63,20 +67,12 @@ export function createState({ members = [], applied = NOTHING, ...options }: Sta
 /** Creates a state machine that continues from the rows of a snapshot or the disk, as of `applied`. */
 export function loadState(options: LoadOptions): State {
   const { rules = COMMAND_RULES, feature = FEATURE_RANGE } = options;
-  const rows = createRows();
-  const digest = createRowDigest();
-  const expiry = createExpiryIndex();
+  let rows = createRows();
+  let digest = createRowDigest();
+  let expiry = createExpiryIndex();
   let applied = options.applied;
   /** Time at which the last entry was decided. */
   let decidedAt = applied.now;
-
-  function load(all: Iterable<readonly [string, string]>): void {
-    for (const [key, value] of all) {
-      rows.apply([{ key, value }]);
-      digest.toggle(key, value);
-      expiry.changed(key, value);
-    }
-  }
 
   /** Throws if the level is above this build's: it would misread commands and rows. */
   function assertLevel(row: string | undefined): void {
@@ -101,23 +97,20 @@ export function loadState(options: LoadOptions): State {
     commit(mutations);
     decidedAt = now;
     applied = { index: entry.index, term: entry.term, now: Math.max(applied.now, now) };
-    return { result, mutations, replaced: false };
+    return { result, mutations, replacement: undefined };
   }
 
-  function replaceAll(all: readonly (readonly [string, string])[]): void {
-    assertLevel(all.find(([key]) => key === featureRowKey)?.[1]);
-    rows.clear();
-    digest.reset();
-    expiry.clear();
-    load(all);
-  }
-
-  function run(command: Command, rule: CommandRule, entry: CommittedEntry, now: number): ApplyOutcome {
+  function run(
+    command: Command,
+    rule: CommandRule,
+    entry: CommittedEntry,
+    now: number,
+  ): ApplyOutcome | Steps<() => ApplyOutcome> {
     const draft = createDraft(rows);
     const seen = remembered(draft, command);
     if (seen !== undefined) return finish(entry, now, seen, draft);
 
-    let replacement: readonly (readonly [string, string])[] | undefined;
+    let replacement: Rows | undefined;
     const site: Site = {
       draft,
       now,
@@ -131,26 +124,33 @@ export function loadState(options: LoadOptions): State {
       },
     };
     const again = repeated(draft, command, now);
-    const result = again ?? evaluate(command, rule, site);
-    if (replacement === undefined) {
-      if (again === undefined) keepRepeat(draft, command, result, now);
+    if (again !== undefined) return conclude(again);
+    if (rule.level > levelOf(draft.get(featureRowKey))) return conclude(refused("feature_level"));
+    const result = rule.run(command.p, site);
+    return "kind" in result ? conclude(result) : prepare(result);
+
+    function conclude(result: CommandResult): ApplyOutcome {
+      // A refused command changes nothing.
+      if (result.kind === "refused") draft.drop();
+      if (result !== again) keepRepeat(draft, command, result, now);
       remember(draft, command, result, now);
       expiry.expire(draft, now, Math.max(EXPIRY_ROWS, 2 * draft.size));
       return finish(entry, now, result, draft);
     }
-    replaceAll(replacement);
-    draft.drop();
-    keepRepeat(draft, command, result, now);
-    remember(draft, command, result, now);
-    return { ...finish(entry, now, result, draft), mutations: [], replaced: true };
-  }
 
-  /** Runs a command. A refused one changes nothing. */
-  function evaluate(command: Command, rule: CommandRule, site: Site): CommandResult {
-    if (rule.level > levelOf(site.draft.get(featureRowKey))) return refused("feature_level");
-    const result = rule.run(command.p, site);
-    if (result.kind === "refused") site.draft.drop();
-    return result;
+    function* prepare(steps: Steps<CommandResult>): Steps<() => ApplyOutcome> {
+      const prepared = yield* steps;
+      if (replacement === undefined) return () => conclude(prepared);
+      assertLevel(replacement.get(featureRowKey));
+      const next = yield* indexRows(replacement);
+      return () => {
+        ({ rows, digest, expiry } = next);
+        const after = createDraft(rows);
+        keepRepeat(after, command, prepared, now);
+        remember(after, command, prepared, now);
+        return { ...finish(entry, now, prepared, after), replacement: next.list };
+      };
+    }
   }
 
   /** Returns the time at which an entry with this stamp is decided: log time, which never goes back, or the stamp. */
@@ -159,7 +159,27 @@ export function loadState(options: LoadOptions): State {
     return isAhead && levelOf(rows.get(featureRowKey)) >= LOG_TIME_LEVEL ? stamp : Math.max(applied.now, stamp);
   }
 
-  load(options.rows);
+  function applyOrPrepare(entry: CommittedEntry): ApplyOutcome | Steps<() => ApplyOutcome> {
+    assertNext(applied, entry);
+    const decoded = decodeProposal(entry.data);
+    if (decoded.kind === "unknown-format")
+      throw new UpgradeRequired(`has an entry of format ${decoded.format}`, feature);
+    if (decoded.kind === "empty") return finish(entry, decidedAt, undefined, createDraft(rows));
+    const now = timeOf(decoded.nowMs ?? applied.now);
+    const command = decoded.kind === "proposal" ? readCommand(decoded.command) : undefined;
+    if (command === undefined) return finish(entry, now, refused("invalid"), createDraft(rows));
+    const rule = rules.get(command.t);
+    if (rule === undefined) throw new UpgradeRequired(`has the command ${command.t}`, feature);
+    if (command.v > rule.version)
+      throw new UpgradeRequired(`has version ${command.v} of the command ${command.t}`, feature);
+    return run(command, rule, entry, now);
+  }
+
+  for (const [key, value] of options.rows) {
+    rows.apply([{ key, value }]);
+    digest.toggle(key, value);
+    expiry.changed(key, value);
+  }
   assertLevel(rows.get(featureRowKey));
   return {
     get applied() {
@@ -177,23 +197,13 @@ export function loadState(options: LoadOptions): State {
     get byteLength() {
       return rows.byteLength;
     },
-    get: rows.get,
-    scan: rows.scan,
+    get: (key) => rows.get(key),
+    scan: (prefix, after) => rows.scan(prefix, after),
     apply(entry) {
-      assertNext(applied, entry);
-      const decoded = decodeProposal(entry.data);
-      if (decoded.kind === "unknown-format")
-        throw new UpgradeRequired(`has an entry of format ${decoded.format}`, feature);
-      if (decoded.kind === "empty") return finish(entry, decidedAt, undefined, createDraft(rows));
-      const now = timeOf(decoded.nowMs ?? applied.now);
-      const command = decoded.kind === "proposal" ? readCommand(decoded.command) : undefined;
-      if (command === undefined) return finish(entry, now, refused("invalid"), createDraft(rows));
-      const rule = rules.get(command.t);
-      if (rule === undefined) throw new UpgradeRequired(`has the command ${command.t}`, feature);
-      if (command.v > rule.version)
-        throw new UpgradeRequired(`has version ${command.v} of the command ${command.t}`, feature);
-      return run(command, rule, entry, now);
+      const outcome = applyOrPrepare(entry);
+      return "result" in outcome ? outcome : runSteps(outcome)();
     },
+    applyOrPrepare,
     applyConfiguration(entry, context, memberIds) {
       assertNext(applied, entry);
       const draft = createDraft(rows);
@@ -201,6 +211,20 @@ export function loadState(options: LoadOptions): State {
       return finish(entry, decidedAt, undefined, draft);
     },
   };
+}
+
+/** Returns the rows with their digest, their expiry index and a list of them, which later changes leave as it is. */
+function* indexRows(rows: Rows) {
+  const digest = createRowDigest();
+  const expiry = createExpiryIndex();
+  const list: (readonly [key: string, value: string])[] = [];
+  for (const row of rows.scan("")) {
+    digest.toggle(...row);
+    expiry.changed(...row);
+    list.push(row);
+    if (list.length % STEP_ROWS === 0) yield;
+  }
+  return { rows, digest, expiry, list };
 }
 
 /** Throws if the entry does not follow the applied one. A missing entry would silently fork the state. */

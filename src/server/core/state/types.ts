@@ -5,6 +5,8 @@
  * number, does not await, and iterates only in key order. Source: cluster reference, section 6.
  */
 
+import type { Steps } from "./steps.ts";
+
 /** Change of a row. Keys are ASCII, at most 512 bytes, compared by code unit. A value is one schema character, then JSON. */
 export interface Mutation {
   readonly key: string;
@@ -37,8 +39,8 @@ export interface ApplyOutcome {
   readonly result: CommandResult | undefined;
   /** Changed rows in key order, at most one per key. */
   readonly mutations: readonly Mutation[];
-  /** True if the whole state was replaced (a restore): earlier rows are gone, and `mutations` are not listed. */
-  readonly replaced: boolean;
+  /** All rows that replaced the earlier ones (a restore), in key order and before `mutations`; `undefined` for other commands. */
+  readonly replacement: readonly (readonly [key: string, value: string])[] | undefined;
 }
 
 /** Originator, for audit records: `{"iss":"local","sub":"unix:0"}`. */
@@ -91,6 +93,11 @@ export interface State {
    * an error the state is unchanged.
    */
   apply(entry: CommittedEntry): ApplyOutcome;
+  /**
+   * Applies an entry like `apply`, but returns the steps of a long one (a restore). They prepare the new state beside the current
+   * one, and their result is the function that puts it in place. No other entry may be applied before that.
+   */
+  applyOrPrepare(entry: CommittedEntry): ApplyOutcome | Steps<() => ApplyOutcome>;
   /** Applies an entry that changed the configuration. `context` is the context of the change, JSON of `MembersChange`. */
   applyConfiguration(entry: CommittedEntry, context: Uint8Array, memberIds: readonly string[]): ApplyOutcome;
 }

@@ -126,6 +126,24 @@ test("a restore replaces every row, in memory and on the disk, in a generation o
   assert.deepEqual(disk.rows, [...bench.machine.state.scan("")]);
 });
 
+test("a restore is prepared once, however often the driver asks for it", async (t) => {
+  const bench = await machineBench(t);
+  await bench.apply(keyCommand("stays"));
+  const rows = [...bench.machine.state.scan("")].filter(([key]) => !key.startsWith("sess/"));
+  const { bytes, meta } = stateOf(rows);
+  const sum = sha256(bytes);
+  await bench.apply(commands.blobPut({ sha256: sum, part: 0, of: 1, data: bytes.toString("base64") }));
+  const entry = bench.entryOf(commands.stateRestore({ sha256: sum, parts: 1, rows: meta.rows, digest: meta.digest }));
+  const { index } = bench.machine.state.applied;
+  for (let again = 0; again < 3; again += 1) assert.equal(bench.machine.apply(entry, undefined), "preparing");
+  await until("the entry is prepared", () => bench.prepared === 1);
+  assert.equal(bench.machine.state.applied.index, index, "it is applied when the driver asks for it");
+  assert.deepEqual(bench.machine.apply(entry, undefined), { kind: "ok", value: { rows: meta.rows } });
+  assert.equal(bench.machine.state.applied.index, index + 1);
+  await until("the restored rows are on the disk", () => bench.restored === 1);
+  assert.equal(bench.prepared, 1);
+});
+
 test("a received snapshot becomes the state, the start of the log and the disk content", async (t) => {
   const sender = await machineBench(t, makeDir(t), "b");
   for (const name of ["one", "two", "three"]) await sender.apply(keyCommand(name));

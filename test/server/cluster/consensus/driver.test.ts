@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { configuration, driverBench, entry, textOf } from "../support/driver-bench.ts";
+import { configuration, driverBench, ELECTION_TICKS, entry, textOf } from "../support/driver-bench.ts";
 
 const APPEND = { type: "MsgApp", term: 2, logTerm: 1, index: 1 } as const;
 
@@ -241,6 +241,37 @@ test("applying pauses while the state's disk writes lag, and continues with resu
   bench.driver.resume();
   assert.equal(bench.applied.at(-1)?.index, 3);
   assert.equal(outcome.length, 1);
+});
+
+test("a leader sends heartbeats while it prepares an entry, and applies it and the later ones afterwards", () => {
+  const bench = driverBench();
+  bench.lead();
+  bench.preparing.add(4);
+  const outcomes = ["before", "long", "after"].map((text) => bench.propose(text));
+  bench.settle();
+  bench.acknowledge(5);
+  assert.equal(bench.driver.status().commit, 5);
+  bench.sent.length = 0;
+  for (let tick = 0; tick < 3 * ELECTION_TICKS; tick += 1) {
+    bench.driver.tick();
+    bench.receive({ type: "MsgHeartbeatResp" });
+  }
+  assert.equal(bench.driver.status().role, "leader");
+  assert.ok(bench.sent.filter(({ type, to }) => type === "MsgHeartbeat" && to === "b").length >= 10);
+  assert.deepEqual(
+    [bench.applied.at(-1)?.index, bench.driver.status().applied, ...outcomes.map(({ length }) => length)],
+    [3, 3, 1, 0, 0],
+  );
+  const read = bench.read();
+  bench.receive({ type: "MsgHeartbeatResp", context: bench.sent.at(-1)?.context });
+  assert.deepEqual(read, [], "a read waits for the entry");
+
+  bench.preparing.clear();
+  bench.driver.resume();
+  assert.deepEqual(bench.applied.slice(-3).map(textOf), ["before", "long", "after"]);
+  assert.deepEqual(outcomes[1], [{ kind: "applied", index: 4, result: { kind: "ok", value: "long" } }]);
+  assert.equal(outcomes[2]?.length, 1);
+  assert.deepEqual(read, [{ kind: "readable", index: 5 }]);
 });
 
 test("several inputs in a batch become one write", () => {

@@ -31,6 +31,8 @@ export interface DriverBench {
   readonly sent: Message[];
   readonly applied: Entry[];
   mayApply: boolean;
+  /** Indexes of entries that take long. A test removes one and calls `resume` when it is prepared. */
+  readonly preparing: Set<number>;
   /** Makes the write in flight durable. */
   endWrite(): void;
   endInstall(): void;
@@ -110,6 +112,10 @@ export function driverBench(members: Configuration = THREE, more: Partial<Driver
         trace.push(`snapshot to ${message.to}`);
       },
       apply(entry, change) {
+        if (bench.preparing.has(entry.index)) {
+          trace.push(`prepare ${entry.index}`);
+          return "preparing";
+        }
         applied.push(entry);
         trace.push(`apply ${entry.index}`);
         if (change !== undefined) log.setConfiguration(change.configuration);
@@ -127,6 +133,7 @@ export function driverBench(members: Configuration = THREE, more: Partial<Driver
     sent,
     applied,
     mayApply: true,
+    preparing: new Set(),
     get writing() {
       return writing?.write;
     },

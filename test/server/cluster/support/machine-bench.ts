@@ -20,6 +20,7 @@ import {
 import { makeDir } from "./archives.ts";
 import { afterwards } from "./cleanup.ts";
 import { memberOf } from "./leader-bench.ts";
+import { until } from "./outcome.ts";
 
 export interface MachineBench {
   readonly dir: string;
@@ -32,6 +33,10 @@ export interface MachineBench {
   readonly diverged: number[];
   readonly faults: unknown[];
   restored: number;
+  /** Number of entries that were prepared before they could be applied. */
+  prepared: number;
+  /** Returns the next entry, with this command. */
+  entryOf(command: NamedCommand): Entry;
   /** Appends the command as the next entry and applies it. */
   apply(command: NamedCommand): Promise<Entry>;
 }
@@ -72,6 +77,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
   const replaced: MachineBench["replaced"] = [];
   const configurations: number[] = [];
   const diverged: number[] = [];
+  const stop = new AbortController();
   const machine = createAppliedState({
     storage,
     state,
@@ -84,10 +90,15 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
       onRestored: () => {
         bench.restored += 1;
       },
+      onPrepared() {
+        bench.prepared += 1;
+      },
       onDiverged: (index) => diverged.push(index),
       onFault: (error) => faults.push(error),
     },
+    signal: stop.signal,
   });
+  afterwards(t, () => stop.abort());
   afterwards(t, () => writer.flush());
   let sequence = 0;
   const bench: MachineBench = {
@@ -101,12 +112,19 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     diverged,
     faults,
     restored: 0,
-    async apply(command) {
+    prepared: 0,
+    entryOf(command) {
       sequence += 1;
-      const index = machine.state.applied.index + 1;
-      const entry: Entry = { index, term: 1, kind: "normal", data: proposal(command, sequence) };
+      return { index: machine.state.applied.index + 1, term: 1, kind: "normal", data: proposal(command, sequence) };
+    },
+    async apply(command) {
+      const entry = bench.entryOf(command);
       await storage.log.append({ entries: [entry], hardState: undefined, sync: true });
-      machine.apply(entry, undefined);
+      const { prepared } = bench;
+      if (machine.apply(entry, undefined) === "preparing") {
+        await until("the entry is prepared", () => bench.prepared > prepared);
+        machine.apply(entry, undefined);
+      }
       return entry;
     },
   };

@@ -19,7 +19,7 @@ test("a repeated command gets the earlier answer and changes nothing", () => {
     [lift("b"), 2, refusal],
   ] as const) {
     const again = at.apply(command, { c: "x", s });
-    assert.deepEqual(again, { result: before.result, mutations: [], replaced: false });
+    assert.deepEqual(again, { result: before.result, mutations: [], replacement: undefined });
   }
   assert.equal(rowsOf(at, "susp/"), 0);
 });
@@ -86,7 +86,7 @@ test("a result too long to keep is remembered as done", () => {
   assert.deepEqual(at.apply(report, { c: "x", s: 1 }), {
     result: { kind: "ok", value: null },
     mutations: [],
-    replaced: false,
+    replacement: undefined,
   });
 });
 const memberRow = {

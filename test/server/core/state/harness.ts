@@ -5,6 +5,7 @@ import {
   type ApplyOutcome,
   type Command,
   type CommandResult,
+  type CommittedEntry,
   createState,
   createStateEncoder,
   digestOf,
@@ -26,6 +27,8 @@ export const member = (id: string, more: Partial<Member> = {}): Member => ({ ...
 export interface Bench {
   readonly state: State;
   now: number;
+  /** Returns the next entry, with this command. */
+  entry(command: NamedCommand, envelope?: Partial<Command>): CommittedEntry;
   /** Applies the command as the next entry, from a new sequence unless `envelope` says otherwise. */
   apply(command: NamedCommand, envelope?: Partial<Command>): ApplyOutcome;
   run(command: NamedCommand, envelope?: Partial<Command>): CommandResult;
@@ -46,11 +49,12 @@ export function bench(options: StateOptions = {}): Bench {
   const self: Bench = {
     state,
     now: START,
-    apply(command, envelope = {}) {
+    entry(command, envelope = {}) {
       sequence += 1;
       const data = proposalOf(command, { s: sequence, ...envelope }, self.now);
-      return state.apply({ index: state.applied.index + 1, term: 1, data });
+      return { index: state.applied.index + 1, term: 1, data };
     },
+    apply: (command, envelope) => state.apply(self.entry(command, envelope)),
     run(command, envelope) {
       const { result } = self.apply(command, envelope);
       assert.ok(result !== undefined);

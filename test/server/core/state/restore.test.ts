@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import {
+  type ApplyOutcome,
   commands,
   createRows,
   createStateEncoder,
   featureRowKey,
   MAX_PART_BYTES,
   memberRowKey,
+  type NamedCommand,
   readMember,
   readUsage,
   revisionRowKey,
@@ -54,6 +56,14 @@ function restore(at: Bench, archive: Buffer, announced: Partial<{ rows: number; 
   });
 }
 
+/** Returns the rows after a restore, as they are written to the disk: the replacement and the mutations. */
+function rowsAfter({ replacement = [], mutations }: ApplyOutcome) {
+  const rows = createRows();
+  rows.apply(replacement.map(([name, value]) => ({ key: name, value })));
+  rows.apply(mutations);
+  return [...rows.scan("")];
+}
+
 const archiveOf = (rows: Readonly<Record<string, string>>): Buffer => {
   const sorted = createRows();
   sorted.apply(Object.entries(rows).map(([name, value]) => ({ key: name, value })));
@@ -74,7 +84,7 @@ test("a restored state is that of the archive, with the members of the current c
   at.ok(key("gone"));
   at.ok(commands.featSet({ level: 1 }));
   const outcome = at.apply(restore(at, archive), { c: "x", s: 1, k: "unix:0/r", kd: "r" });
-  assert.deepEqual([outcome.replaced, outcome.mutations, outcome.result?.kind], [true, [], "ok"]);
+  assert.deepEqual([rowsAfter(outcome), outcome.result?.kind], [[...at.state.scan("")], "ok"]);
   assert.deepEqual(
     Array.from(at.state.scan(""), ([each]) => each.replace(/[0-9a-f]{64}/, "<digest>")),
     [
@@ -108,7 +118,7 @@ test("a repeated restore is not applied again", () => {
   at.ok(command, { c: "x", s: 1 });
   at.ok(key("later"));
   const again = at.apply(command, { c: "x", s: 1 });
-  assert.deepEqual([again.replaced, again.mutations, again.result?.kind], [false, [], "ok"]);
+  assert.deepEqual([again.replacement, again.mutations, again.result?.kind], [undefined, [], "ok"]);
   assert.ok(at.state.get("key/later") !== undefined);
 });
 
@@ -272,6 +282,47 @@ test("an archive of more than 128 MiB is restored from feature level 5 on, and r
   at.ok(restore(at, archive));
   assert.equal(Array.from(at.state.scan(revisionsOf("big"))).length, 20);
   assert.equal(at.refusal(commands.blobPut({ ...first, of: 4_097 })), "invalid");
+});
+
+test("a long restore is prepared in short steps beside the state, and put in place at once", () => {
+  const from = bench({ members: [member("old", { incarnation: 4 })] });
+  for (let at = 0; at < 5_000; at += 1) from.ok(key(`key${String(at).padStart(5, "0")}`));
+  from.ok(commands.usageReport({ node: "old", inc: 4, rows: [report()] }));
+  const archive = stateFile(from.state);
+  const apply = (at: Bench, command: NamedCommand) => at.state.applyOrPrepare(at.entry(command));
+
+  const [stepped, whole] = [bench({ members: [member("n1")] }), bench({ members: [member("n1")] })];
+  for (const at of [stepped, whole]) at.ok(key("gone"));
+  const outcome = apply(stepped, restore(stepped, archive));
+  assert.ok(!("result" in outcome), "a restore has steps");
+  const before = { digest: stepped.state.digest, applied: stepped.state.applied, rows: stepped.state.rowCount };
+  let steps = 0;
+  let step = outcome.next();
+  for (; step.done !== true; step = outcome.next()) steps += 1;
+  const { digest, applied, rowCount: rows } = stepped.state;
+  assert.deepEqual({ digest, applied, rows }, before);
+  assert.ok(steps >= from.state.rowCount / 1_000, `${steps} steps`);
+  const done = step.value();
+  assert.deepEqual([rowsAfter(done), done.result?.kind], [[...stepped.state.scan("")], "ok"]);
+
+  whole.ok(restore(whole, archive));
+  assert.equal(stepped.state.digest, whole.state.digest);
+  assert.deepEqual(stepped.state.applied, whole.state.applied);
+  assertDigest(stepped.state);
+});
+
+test("a restore that is refused after some steps changes nothing but the memory of the command", () => {
+  const at = bench({ members: [member("n1")] });
+  at.ok(key("stays"));
+  const archive = stateFile(at.state);
+  const outcome = at.state.applyOrPrepare(at.entry(restore(at, archive, { rows: 1 })));
+  assert.ok(!("result" in outcome));
+  let step = outcome.next();
+  while (step.done !== true) step = outcome.next();
+  const { replacement, result, mutations } = step.value();
+  assert.equal(replacement, undefined);
+  assert.ok(result?.kind === "refused" && result.code === "malformed_state");
+  assert.ok(mutations.every((mutation) => mutation.key.startsWith("sess/")));
 });
 
 test("malformed fields are refused", () => {

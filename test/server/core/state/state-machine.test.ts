@@ -229,7 +229,7 @@ test("log time never goes back, and a leader's first entry only moves the index"
   assert.deepEqual(state.apply({ index: 3, term: 2, data: new Uint8Array(0) }), {
     result: undefined,
     mutations: [],
-    replaced: false,
+    replacement: undefined,
   });
   assert.deepEqual(state.applied, { index: 3, term: 2, now: START });
 });

@@ -65,9 +65,9 @@ export function createGovernedCluster(ids: readonly string[]): GovernedCluster {
   at.now = MIDNIGHT;
   const { view, follow, beginReplace, add, endReplace } = createView((error) => assert.fail(String(error)));
   const run = (command: NamedCommand): unknown => {
-    const { result, mutations, replaced } = at.apply(command);
+    const { result, mutations, replacement } = at.apply(command);
     assert.ok(result?.kind === "ok", JSON.stringify(result));
-    if (replaced) reload();
+    if (replacement !== undefined) reload();
     else follow(mutations, at.state.applied.index);
     return result.value;
   };

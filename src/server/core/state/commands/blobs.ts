@@ -11,6 +11,7 @@ import { ok, refused } from "../command-refusals.ts";
 import { base64, integer, object, sha256Hex } from "../fields.ts";
 import type { Draft } from "../mutation-draft.ts";
 import { digits, rowFormat } from "../row-format.ts";
+import type { Steps } from "../steps.ts";
 import { featureRowKey, LARGE_ARCHIVE_LEVEL, levelOf } from "./feature.ts";
 
 /** Maximum bytes of a part before base64, which keeps a command below its limit of 1 MiB. */
@@ -64,21 +65,29 @@ function announcedParts(draft: Draft): number {
   return parts;
 }
 
-/** Returns the content of all parts in order, or an error if a part is missing or the digest differs. */
-export function blobPieces(
+/** Checks, one part in each step, that no part is missing and that the digest is right. Returns the error, if there is one. */
+export function* checkBlob(
   draft: Draft,
-  { sha256, parts }: BlobReference,
-): readonly Buffer[] | "blob_incomplete" | "digest_mismatch" {
-  const pieces: Buffer[] = [];
+  reference: BlobReference,
+): Steps<"blob_incomplete" | "digest_mismatch" | undefined> {
   const digest = createHash("sha256");
+  let parts = 0;
+  for (const piece of blobPieces(draft, reference)) {
+    digest.update(piece);
+    parts += 1;
+    yield;
+  }
+  if (parts < reference.parts) return "blob_incomplete";
+  return digest.digest("hex") === reference.sha256 ? undefined : "digest_mismatch";
+}
+
+/** Returns the content of the parts in order, up to the first missing one. */
+export function* blobPieces(draft: Draft, { sha256, parts }: BlobReference): Iterable<Buffer> {
   for (let part = 0; part < parts; part += 1) {
     const value = draft.get(blobPartKey(sha256, part));
-    if (value === undefined) return "blob_incomplete";
-    const piece = Buffer.from(blobParts.read(value), "base64");
-    digest.update(piece);
-    pieces.push(piece);
+    if (value === undefined) return;
+    yield Buffer.from(blobParts.read(value), "base64");
   }
-  return digest.digest("hex") === sha256 ? pieces : "digest_mismatch";
 }
 
 export function dropBlob(draft: Draft, sha256: string): void {

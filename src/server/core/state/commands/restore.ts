@@ -4,22 +4,30 @@
  * A restore keeps the members and what must not be undone: the feature level and the witnessed heads. It drops what belongs to
  * running processes: sessions, idempotency keys, uploads, allowances. Grants in the archive count as used, and every member's
  * incarnation grows, so that earlier reports are refused. Source: cluster reference, 6.2, 6.5 and 9.3.
+ *
+ * A restore of hundreds of thousands of rows takes longer than an election. It runs in steps, so that the leader can go on
+ * sending heartbeats.
  */
 
 import { define, type Site } from "../command.ts";
 import { ok, refused } from "../command-refusals.ts";
 import { integer, object, sha256Hex, text } from "../fields.ts";
 import { createDraft, type Draft } from "../mutation-draft.ts";
-import { createRows } from "../ordered-rows.ts";
+import { createRows, type Rows } from "../ordered-rows.ts";
 import { createStateDecoder, StateFormatError } from "../state-file.ts";
 import { isWellFormedRow, keyIdRowOf, outlivesRestore } from "../state-tables.ts";
+import type { Steps } from "../steps.ts";
+import type { CommandResult } from "../types.ts";
 import { keepWitnessed } from "./audit.ts";
-import { blobPieces, MAX_ARCHIVE_PARTS, maxPartsAt } from "./blobs.ts";
+import { type BlobReference, blobPieces, checkBlob, MAX_ARCHIVE_PARTS, maxPartsAt } from "./blobs.ts";
 import { featureRowKey, levelOf, levelRows } from "./feature.ts";
 import { memberRows } from "./member-rows.ts";
 import { restartedMembers } from "./members.ts";
-import { closeHoldings } from "./usage.ts";
+import { closeHolding } from "./usage.ts";
 import { holdingRows } from "./usage-rows.ts";
+
+/** Number of rows in one step. */
+const STEP_ROWS = 1_000;
 
 const digest = text(/^[0-9a-f]{32}$/, 32);
 type Row = readonly [key: string, value: string];
@@ -33,54 +41,96 @@ export const stateCheck = define("state.check", object({ index: integer(), diges
   return ok({ equal, digest: site.digest });
 });
 
-export const stateRestore = define(
-  "state.restore",
-  object({ sha256: sha256Hex, parts: integer(1, MAX_ARCHIVE_PARTS), rows: integer(), digest }),
-  (given, site) => {
-    if (given.parts > maxPartsAt(levelOf(site.draft.get(featureRowKey)))) return refused("invalid");
-    const pieces = blobPieces(site.draft, given);
-    if (typeof pieces === "string") return refused(pieces);
-    const archived = readArchive(pieces, given);
-    if (archived === undefined) return refused("malformed_state");
+const restoreFields = object({
+  sha256: sha256Hex,
+  parts: integer(1, MAX_ARCHIVE_PARTS),
+  rows: integer(),
+  digest,
+});
+type Restore = ReturnType<typeof restoreFields>;
 
-    const level = Math.max(levelOf(site.draft.get(featureRowKey)), levelOf(archived.get(featureRowKey)));
-    for (const [, value] of site.draft.scan("member/")) {
-      if (memberRows.read(value).feature[1] < level) return refused("feature_unsupported");
-    }
-    site.replace(replacement(site, archived, level));
-    return ok({ rows: given.rows });
-  },
-);
+export const stateRestore = define("state.restore", restoreFields, restore);
 
-/** Returns a draft of the archive's rows; `undefined` if they are incomplete, malformed or not as announced. */
-function readArchive(
-  pieces: readonly Uint8Array[],
-  announced: { readonly rows: number; readonly digest: string },
-): Draft | undefined {
+function* restore(given: Restore, site: Site): Steps<CommandResult> {
+  const levelNow = levelOf(site.draft.get(featureRowKey));
+  if (given.parts > maxPartsAt(levelNow)) return refused("invalid");
+  const fault = yield* checkBlob(site.draft, given);
+  if (fault !== undefined) return refused(fault);
+  const archived = yield* readArchive(site.draft, given);
+  if (archived === undefined) return refused("malformed_state");
+
+  const level = Math.max(levelNow, levelOf(archived.get(featureRowKey)));
+  for (const [, value] of site.draft.scan("member/")) {
+    if (memberRows.read(value).feature[1] < level) return refused("feature_unsupported");
+  }
+  yield* closeAllHoldings(archived);
+  yield* addKeyIds(archived);
+  const draft = createDraft(archived);
+  for (const [key, value] of restartedMembers(site)) draft.put(key, value);
+  keepWitnessed(draft, site.draft);
+  if (level > 1) draft.put(featureRowKey, levelRows.write({ level }));
+  archived.apply(draft.mutations());
+  site.replace(archived);
+  return ok({ rows: given.rows });
+}
+
+/** Returns the rows of the archive that are kept; `undefined` if they are incomplete, malformed or not as announced. */
+function* readArchive(
+  draft: Draft,
+  announced: BlobReference & Pick<Restore, "rows" | "digest">,
+): Steps<Rows | undefined> {
   const decoder = createStateDecoder();
-  const rows: Row[] = [];
+  const kept = createRows();
+  let isWellFormed = true;
   try {
-    for (const piece of pieces) for (const row of decoder.push(piece)) rows.push(row);
+    for (const piece of blobPieces(draft, announced)) {
+      let count = 0;
+      for (const [key, value] of decoder.push(piece)) {
+        isWellFormed &&= isWellFormedRow(key, value);
+        if (isWellFormed && outlivesRestore(key)) kept.apply([{ key, value }]);
+        count += 1;
+        if (count % STEP_ROWS === 0) yield;
+      }
+      yield;
+    }
     const { rows: count, digest: found } = decoder.end();
-    if (count !== announced.rows || found !== announced.digest) return undefined;
+    return isWellFormed && count === announced.rows && found === announced.digest ? kept : undefined;
   } catch (error) {
     if (error instanceof StateFormatError) return undefined;
     throw error;
   }
-  const kept = createRows();
-  for (const [key, value] of rows) {
-    if (!isWellFormedRow(key, value)) return undefined;
-    if (outlivesRestore(key)) kept.apply([{ key, value }]);
-  }
-  return createDraft(kept);
 }
 
-function replacement(site: Site, archived: Draft, level: number): readonly Row[] {
-  const holders = new Set(Array.from(archived.scan("alloc/"), ([, value]) => holdingRows.read(value).node));
-  for (const node of [...holders].sort()) closeHoldings(archived, node, Number.POSITIVE_INFINITY);
-  for (const [key, value] of restartedMembers(site)) archived.put(key, value);
-  for (const [, row] of archived.scan("key/")) archived.put(...keyIdRowOf(row));
-  keepWitnessed(archived, site.draft);
-  if (level > 1) archived.put(featureRowKey, levelRows.write({ level }));
-  return Array.from(archived.scan(""));
+function* closeAllHoldings(archived: Rows): Steps<void> {
+  for (const some of slices(archived, "alloc/")) {
+    const draft = createDraft(archived);
+    for (const [, value] of some) closeHolding(draft, holdingRows.read(value));
+    archived.apply(draft.mutations());
+    yield;
+  }
+}
+
+/** Adds the row of each key's id, which is not taken from the archive. */
+function* addKeyIds(archived: Rows): Steps<void> {
+  for (const some of slices(archived, "key/")) {
+    for (const [, row] of some) {
+      const [key, value] = keyIdRowOf(row);
+      archived.apply([{ key, value }]);
+    }
+    yield;
+  }
+}
+
+/** Returns the rows with this prefix in slices. The rows may be changed between two slices. */
+function* slices(rows: Rows, prefix: string): Iterable<readonly Row[]> {
+  for (let after: string | undefined; ; ) {
+    const slice: Row[] = [];
+    for (const row of rows.scan(prefix, after)) {
+      slice.push(row);
+      if (slice.length === STEP_ROWS) break;
+    }
+    if (slice.length === 0) return;
+    after = slice.at(-1)?.[0];
+    yield slice;
+  }
 }

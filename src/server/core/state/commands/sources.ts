@@ -13,8 +13,9 @@ import { type CommandRefusal, ok, type Refused, refused } from "../command-refus
 import { choice, identifier, integer, nullable, object, optional, prose, sha256Hex } from "../fields.ts";
 import { MAX_COMMAND_BYTES } from "../proposal.ts";
 import { MAX_VALUE_BYTES } from "../state-file.ts";
+import { runSteps } from "../steps.ts";
 import type { CommandResult } from "../types.ts";
-import { blobPieces, blobReference, dropBlob } from "./blobs.ts";
+import { blobPieces, blobReference, checkBlob, dropBlob } from "./blobs.ts";
 import { featureRowKey, levelOf, VERSION_GUARD_LEVEL } from "./feature.ts";
 import {
   deployModeKey,
@@ -135,10 +136,11 @@ function contentOf({ text, blob, sha256 }: Put, { draft }: Site): Content {
     return hash("sha256", value, "hex") === sha256 ? { kind: "text", value } : refused("digest_mismatch");
   }
   if (blob.sha256 !== sha256) return refused("digest_mismatch");
-  const pieces = blobPieces(draft, blob);
-  if (typeof pieces === "string") return refused(pieces);
+  const fault = runSteps(checkBlob(draft, blob));
+  if (fault !== undefined) return refused(fault);
   try {
-    const value = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
+    const bytes = Buffer.concat([...blobPieces(draft, blob)]);
+    const value = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     dropBlob(draft, blob.sha256);
     return { kind: "text", value };
   } catch {

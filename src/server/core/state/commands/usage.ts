@@ -173,7 +173,7 @@ function holdingOf(draft: Draft, node: string, inc: number, of: WindowOf): Holdi
   const value = draft.get(holdingRowKey(node, of));
   const held = value === undefined ? undefined : holdingRows.read(value);
   if (held?.inc === inc) return held;
-  if (held !== undefined) close(draft, held);
+  if (held !== undefined) closeHolding(draft, held);
   return { ...of, node, inc, granted: 0, returned: 0, spent: 0 };
 }
 
@@ -206,16 +206,16 @@ const MAX_CLOSED = 2_000;
  * Closes a node's shares: its pledges stay charged as used, since nobody knows what it spent of them, and the rest of its grants
  * is free again. Called when its process restarts and when the node is removed.
  */
-export function closeHoldings(draft: Draft, node: string, limit: number = MAX_CLOSED): void {
+export function closeHoldings(draft: Draft, node: string): void {
   let closed = 0;
   for (const [, value] of draft.scan(holdingsOf(node))) {
-    if (closed === limit) return;
-    close(draft, holdingRows.read(value));
+    if (closed === MAX_CLOSED) return;
+    closeHolding(draft, holdingRows.read(value));
     closed += 1;
   }
 }
 
-function close(draft: Draft, holding: HoldingRow): void {
+export function closeHolding(draft: Draft, holding: HoldingRow): void {
   draft.delete(holdingRowKey(holding.node, holding));
   const key = usageRowKey(holding);
   const known = draft.get(key);
