@@ -148,6 +148,8 @@ test("200 concurrent callers cause one exchange each, and no caller gets another
 
 test("50 callers with thousands of interleaved calls and revoked tokens each send their own caller's token", async () => {
   const CALLERS = 50;
+  /** Fewer than callers, since a token endpoint has five seconds to answer, on a busy machine too. */
+  const CONCURRENT = 12;
   const callers = await Promise.all(Array.from({ length: CALLERS }, (_, at) => tokenOf(`person-${at}`)));
   let begun = 0;
   let revoked = 0;
@@ -170,7 +172,7 @@ test("50 callers with thousands of interleaved calls and revoked tokens each sen
       answered(called, subject);
     }
   };
-  await Promise.all(Array.from({ length: CALLERS }, worker));
+  await Promise.all(Array.from({ length: CONCURRENT }, worker));
   assert.ok(revoked > CALLS / 200, String(revoked));
   const refused = tools.seen.filter(({ status }) => status === 401);
   assert.ok(refused.length > 0);
@@ -201,20 +203,23 @@ test("a rotated secret takes effect with its configuration, and the token of the
 test("tokens that expire under load are renewed without a failed call", async () => {
   corp.lifetime = 2;
   const token = await tokenOf("hasty");
-  const until = performance.now() + 5_000;
-  let calls = 0;
+  const fetched = () => {
+    const own = corp.given.filter(({ grant }) => grant === "client_credentials").length;
+    return { own, exchanged: corp.given.length - own };
+  };
+  const isRenewedTwice = () => Math.min(...Object.values(fetched())) >= 3;
+  const begunAt = performance.now();
   const worker = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (!isRenewedTwice()) {
       answered(await callTool(url, "hasty", key, "x"), "hasty");
       answered(await callTool(url, "exchanged", token, "hasty"), "hasty");
-      calls += 2;
     }
   };
-  await Promise.all(Array.from({ length: 4 }, worker));
-  const own = corp.given.filter(({ grant }) => grant === "client_credentials").length;
-  const exchanged = corp.given.length - own;
-  assert.ok(calls > 50, String(calls));
-  assert.ok(own >= 3 && own <= 6 && exchanged >= 3 && exchanged <= 6, `${own} and ${exchanged}`);
+  await within("two renewals of each token", Promise.all(Array.from({ length: 4 }, worker)), 60_000);
+  // A token is used for at least half of its lifetime.
+  const most = 2 + (performance.now() - begunAt) / 1_000;
+  const { own, exchanged } = fetched();
+  assert.ok(own <= most && exchanged <= most, `${own} and ${exchanged}`);
 });
 
 test("a caller without a token of the issuer is refused before any upstream is asked", async () => {
