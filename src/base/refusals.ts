@@ -324,8 +324,10 @@ export const REFUSALS = {
     status: 503,
     mayRetry: true,
     on: "data plane",
-    cause: "More requests or bytes are in flight than the node accepts.",
-    remedy: "Add nodes, or raise `GATEWAY_MAX_IN_FLIGHT` or `GATEWAY_MAX_BUFFERED_BYTES`.",
+    cause:
+      "More requests or bytes are in flight than the node accepts, or another process of the gateway did not answer in time.",
+    remedy:
+      "Repeat the request. If it stays, add nodes, or raise `GATEWAY_MAX_IN_FLIGHT` or `GATEWAY_MAX_BUFFERED_BYTES`.",
   },
   stopping: {
     status: 503,

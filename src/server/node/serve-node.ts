@@ -15,7 +15,7 @@ import { hasRoutes, openWhenRoutable } from "./late-data-plane.ts";
 import type { NodeParts } from "./node-parts.ts";
 import { openNodeInspector } from "./open-inspector.ts";
 import { admissionOf, type DataPlane, observeAdmission, serveDataPlane } from "./start.ts";
-import { type Fleet, fleetOptions } from "./worker/index.ts";
+import { type Fleet, fleetOptions, reachableMembers } from "./worker/index.ts";
 
 interface ServeNodeInputs {
   /** Outcome of the first configuration. */
@@ -119,7 +119,7 @@ function serveHere(
   const { options, nodeFile } = settings;
   const { cluster, nodeSealing } = state;
   const { statistics, refusals, requests, records } = traffic;
-  const others = { nodeIds: () => cluster.status().members.map(({ id }) => id), ask: cluster.askMember };
+  const others = { nodeIds: () => reachableMembers(cluster.status()), ask: cluster.askMember };
   return serveDataPlane(
     {
       ...{ ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) },

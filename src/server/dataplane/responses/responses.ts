@@ -1,5 +1,5 @@
 /** Keeps the state that serving the Responses API from providers without it requires: seals, ids, and the memory of items. */
-import type { Instruments } from "../../../base/index.ts";
+import { createSemaphore, GatewayError, type Instruments } from "../../../base/index.ts";
 import { createItemMemory } from "./item-memory.ts";
 import { type CreateReasoningSeal, createSealFactory, type SealKey, sealKeysOf } from "./reasoning-seals.ts";
 import { newSeed, parseGeneratedId, tagOf } from "./response-ids.ts";
@@ -15,9 +15,12 @@ export interface Responses {
   seed(): string;
   /** Remembers an item. `item`: JSON text. */
   remember(caller: string, id: string, item: string): void;
-  /** Returns the items that any node remembers, as JSON text by id. Each node has a quarter of a second to answer. */
+  /**
+   * Returns the items that any node remembers, as JSON text by id. Each node has a quarter of a second to answer; if a reachable
+   * one does not, rejects with `overloaded`, since the client may try again.
+   */
   recall(caller: string, ids: readonly string[], signal: AbortSignal): Recalled | Promise<Recalled>;
-  /** Forgets a response. Resolves to whether anything was remembered. */
+  /** Forgets a response. Resolves to whether anything was remembered; rejects like `recall`. */
   forget(caller: string, id: string, signal: AbortSignal): Promise<boolean>;
   /** Answers a question of another node. Returns `undefined` if the question is unknown. */
   answer(question: unknown): Buffer | undefined;
@@ -41,8 +44,9 @@ interface ResponsesOptions {
 }
 
 export interface OtherNodes {
+  /** Returns the reachable nodes of the cluster, with this one. */
   nodeIds(): readonly string[];
-  /** Asks a node. Resolves to `undefined` if no answer came in time. Rejects only with the signal's reason. */
+  /** Asks a node. Resolves to `undefined` if there is no answer in time. Rejects only with the signal's reason. */
   ask(
     nodeId: string,
     question: unknown,
@@ -51,9 +55,11 @@ export interface OtherNodes {
 }
 
 const ASK_TIMEOUT_MS = 250;
+/** Time after which a missing answer is a late one, in milliseconds. A refused connection takes a few. */
+const LATE_MS = 0.9 * ASK_TIMEOUT_MS;
 /**
- * Maximum number of concurrent questions. It is low, because other nodes answer few at a time and operators' queries use the same
- * path.
+ * Maximum number of concurrent questions; others wait. It is low, because other nodes answer few at a time and operators' queries
+ * use the same path.
  */
 const MAX_ASKING = 8;
 /** Maximum size of an answer to another node, in bytes of UTF-8. Items beyond it must be sent by the client itself. */
@@ -75,7 +81,7 @@ export function createResponses(options: ResponsesOptions): Responses {
   );
   const found = references.with("found");
   const missed = references.with("missed");
-  let asking = 0;
+  const asking = createSemaphore({ permits: MAX_ASKING, refusal: unansweredError });
 
   function itemsHere(caller: string, ids: readonly string[]): Map<string, string> {
     const items = new Map<string, string>();
@@ -112,14 +118,14 @@ export function createResponses(options: ResponsesOptions): Responses {
     return answers.filter((it) => it !== undefined);
   }
 
-  async function askNode(node: string, question: ItemQuestion, signal: AbortSignal): Promise<Uint8Array | undefined> {
-    if (asking >= MAX_ASKING) return undefined;
-    asking += 1;
-    try {
-      return await others?.ask(node, question, { timeoutMs: ASK_TIMEOUT_MS, signal });
-    } finally {
-      asking -= 1;
-    }
+  function askNode(node: string, question: ItemQuestion, signal: AbortSignal): Promise<Uint8Array | undefined> {
+    const ask = async () => {
+      const startedAt = now();
+      const answer = await others?.ask(node, question, { timeoutMs: ASK_TIMEOUT_MS, signal });
+      if (answer === undefined && now() - startedAt >= LATE_MS) throw unansweredError();
+      return answer;
+    };
+    return asking.run(ask, { signal, waitMs: ASK_TIMEOUT_MS });
   }
 
   return {
@@ -162,6 +168,12 @@ export function createResponses(options: ResponsesOptions): Responses {
     return seed !== undefined && memory.forget(caller, (item) => parseGeneratedId(item)?.seed === seed);
   }
 }
+
+const unansweredError = (): GatewayError =>
+  new GatewayError(
+    "overloaded",
+    "A process of the gateway did not say in time whether it stores an item that the request refers to. Try again.",
+  );
 
 const NOBODY: ReadonlyMap<string, readonly string[]> = new Map();
 

@@ -25,7 +25,7 @@ import { isDecision } from "../admin/control-decisions.ts";
 import { AFTER_DRAIN_MS, type DataPlane, DRAIN_MS, type Observed } from "../start.ts";
 import { relayIssuedValues } from "./issued-values.ts";
 import { mergedMembers } from "./merged-members.ts";
-import { type MemberQuestion, mergeAnswers } from "./other-nodes.ts";
+import { type MemberQuestion, mergeAnswers, reachableMembers } from "./other-nodes.ts";
 import type { TransferredInputs } from "./transferred-inputs.ts";
 import type { ConfigurationRevision } from "./worker-configuration.ts";
 import { connectWorkerPorts, type WorkerReportPorts } from "./worker-report-ports.ts";
@@ -137,11 +137,7 @@ export function createFleet(started: NodeFile): Fleet {
     channel.answer("member", (body) => askMember(worker, body as MemberQuestion, cluster));
     const rows = feedRows(channel, cluster.view as StateView);
     fedWorkers.set(worker, { worker, rows });
-    const sendMembers = (): void =>
-      channel.send(
-        "members",
-        cluster.status().members.map(({ id }) => id),
-      );
+    const sendMembers = (): void => channel.send("members", reachableMembers(cluster.status()));
     sendMembers();
     const ends = [
       rows.close,
@@ -173,6 +169,7 @@ export function createFleet(started: NodeFile): Fleet {
     const limit = AbortSignal.timeout(ITEMS_LIMIT_MS);
     const asked = workers.map(({ channel }) => channel.ask("items", question, limit).catch(() => undefined));
     const answers = await Promise.all(asked);
+    if (limit.aborted) return undefined;
     return mergeAnswers(answers.flatMap((it) => (typeof it === "string" ? [Buffer.from(it, "base64")] : [])));
   };
 

@@ -1,7 +1,13 @@
 /** Looks up items of responses across the processes of a node: a query to the node goes to each of them. */
 import { anySignal } from "../../../base/index.ts";
+import type { ClusterStatus } from "../../cluster/index.ts";
 import type { OtherNodes } from "../../dataplane/index.ts";
 import type { Channel } from "../../workers/index.ts";
+
+/** Returns the ids of this node and of the members that it has a connection to. */
+export function reachableMembers({ members }: ClusterStatus): readonly string[] {
+  return members.filter(({ state }) => state !== "silent").map(({ id }) => id);
+}
 
 export interface MemberQuestion {
   readonly id: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createInstruments } from "../../../../src/base/index.ts";
+import { createInstruments, GatewayError } from "../../../../src/base/index.ts";
 import { createResponses, type OtherNodes } from "../../../../src/server/dataplane/responses/responses.ts";
 
 const NEVER = new AbortController().signal;
@@ -60,24 +60,55 @@ test("a response is forgotten on the node that stores it", async () => {
   assert.equal(await of("n1").forget("a", `resp_${seed}`, NEVER), false);
 });
 
-test("few requests run at once, and one above the limit is not found", async () => {
-  const instruments = createInstruments();
-  const waiting: ((answer: Uint8Array | undefined) => void)[] = [];
-  const others: OtherNodes = { nodeIds: () => ["n1", "n2"], ask: () => new Promise((told) => void waiting.push(told)) };
-  const here = createResponses({ nodeId: "n1", keys: undefined, memoryBytes: 1, others, now: () => 0, instruments });
-  const there = createResponses({
-    nodeId: "n2",
-    keys: undefined,
-    memoryBytes: 1,
-    now: () => 0,
-    instruments: createInstruments(),
+/** Two nodes, of which the first asks the second through `ask`, and an id that the second has made. */
+function pair(ask: OtherNodes["ask"], now: () => number = () => 0) {
+  const make = (nodeId: string, others?: OtherNodes) =>
+    createResponses({ nodeId, keys: undefined, memoryBytes: 1, others, now, instruments: createInstruments() });
+  const seed = make("n2").seed();
+  return { here: make("n1", { nodeIds: () => ["n1", "n2"], ask }), id: `msg_${seed}_0`, response: `resp_${seed}` };
+}
+
+test("eight questions are asked at once, and the next ones when they are answered", async () => {
+  let running = 0;
+  let most = 0;
+  const { here, id } = pair(async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise(setImmediate);
+    running -= 1;
+    return Buffer.from(JSON.stringify([[id, "{}"]]));
   });
-  const id = `msg_${there.seed()}_0`;
-  const asking = Array.from({ length: 20 }, () => here.recall("a", [id], NEVER));
-  assert.equal(waiting.length, 8);
-  for (const told of waiting) told(Buffer.from(JSON.stringify([[id, "{}"]])));
-  const found = await Promise.all(asking);
-  assert.equal(found.filter(({ size }) => size === 1).length, 8);
+  const found = await Promise.all(Array.from({ length: 20 }, () => here.recall("a", [id], NEVER)));
+  assert.ok(found.every(({ size }) => size === 1));
+  assert.equal(most, 8);
+});
+
+test("a reachable node that does not answer in time makes the request one to repeat, and a refused connection a miss", async () => {
+  let clock = 0;
+  for (const tookMs of [0, 5, 250, 400]) {
+    const { here, id, response } = pair(
+      () => {
+        clock += tookMs;
+        return Promise.resolve(undefined);
+      },
+      () => clock,
+    );
+    const isLate = (error: unknown) => error instanceof GatewayError && error.code === "overloaded";
+    if (tookMs < 250) {
+      assert.equal((await here.recall("a", [id], NEVER)).size, 0);
+      assert.equal(await here.forget("a", response, NEVER), false);
+    } else {
+      await assert.rejects(async () => here.recall("a", [id], NEVER), isLate);
+      await assert.rejects(here.forget("a", response, NEVER), isLate);
+    }
+  }
+});
+
+test("a question that finds no free place within its time is one to repeat", async () => {
+  const { here, id } = pair(() => new Promise(() => {}));
+  const asked = Array.from({ length: 8 }, () => here.recall("a", [id], NEVER));
+  await assert.rejects(async () => here.recall("a", [id], NEVER), /say in time/);
+  assert.equal(asked.length, 8);
 });
 
 test("an answer of another version, or none, finds nothing", async () => {
