@@ -52,6 +52,20 @@ export function cellsOf(text: string): number {
   return cells;
 }
 
+/** Returns the characters without width at the start of a text, such as combining marks. */
+export function leadingMarks(text: string): string {
+  if (text.charCodeAt(0) < FIRST_MARK) return "";
+  let length = 0;
+  for (const character of text) {
+    if (cellsOfCharacter(character) > 0) break;
+    length += character.length;
+  }
+  return text.slice(0, length);
+}
+
+/** First character without width except the soft hyphen, which terminals draw. */
+const FIRST_MARK = 0x300;
+
 function cellsOfCharacter(character: string): 0 | 1 | 2 {
   if (PLAIN.test(character) || NARROW.test(character)) return 1;
   if (ZERO_WIDTH.test(character)) return 0;

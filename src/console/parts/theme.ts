@@ -6,6 +6,7 @@
  * output instead of the given stream.
  */
 
+import { leadingMarks } from "../../base/index.ts";
 import type { Attribute, Color, Paint, ThemeSpec } from "../model/settings.ts";
 import type { Line, Tone } from "../model/text.ts";
 import { DARK, MONO as MONO_SPEC } from "../settings/themes.ts";
@@ -60,15 +61,29 @@ function colorOf(colour: Color, base: 30 | 40): string {
 export const DEFAULT_THEME: Theme = themeOf(DARK);
 export const MONO: Theme = themeOf(MONO_SPEC);
 
-/** Returns the spans with the sequences of their styles, without empty ones. */
+/**
+ * Returns the spans with the sequences of their styles, without empty ones. Marks at the start of a span are added to the span
+ * before it: after a sequence, xterm.js (the terminal of VS Code) draws them in a cell of their own, and the row gets too long.
+ */
 export function runsOf(line: Line, { tones, selected }: Theme): readonly Run[] {
-  return line.flatMap(({ text, tone = "plain", isInverse = false }): readonly Run[] => {
-    const style = tones[tone];
-    if (text === "") return [];
-    if (!isInverse) return [{ text, ...style }];
-    const [open, close] = [selected.open + style.open, style.close + selected.close];
-    return [{ text, open, close, marksBlanks: selected.marksBlanks || style.marksBlanks }];
-  });
+  const runs: Run[] = [];
+  for (const { text, tone = "plain", isInverse = false } of line) {
+    const marks = leadingMarks(text);
+    const last = runs.pop();
+    if (last !== undefined) runs.push(marks === "" ? last : { ...last, text: last.text + marks });
+    if (text.length === marks.length) continue;
+    runs.push({ text: text.slice(marks.length), ...styleOfSpan(tones[tone], isInverse ? selected : undefined) });
+  }
+  return runs;
+}
+
+function styleOfSpan(style: Style, selected: Style | undefined): Style {
+  if (selected === undefined) return style;
+  return {
+    open: selected.open + style.open,
+    close: style.close + selected.close,
+    marksBlanks: selected.marksBlanks || style.marksBlanks,
+  };
 }
 
 export const paint = (line: Line, theme: Theme): string => paintRuns(runsOf(line, theme));

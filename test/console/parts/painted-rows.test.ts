@@ -51,6 +51,19 @@ test("only the changed cells of a row are written", () => {
   assert.equal(rows.fill(rows.tokenOf(0, plain(""))), "\u001b[1G\u001b[K");
 });
 
+test("marks at the start of a span are written with the span before it, since some terminals give them a cell of their own", () => {
+  const accent = "\u0301";
+  const of = (...texts: readonly string[]) =>
+    runsOf(
+      texts.map((text) => ({ text, tone: "fail" as const })),
+      DEFAULT_THEME,
+    ).map(({ text }) => text);
+  assert.deepEqual(of("caf", `e`, `${accent} au lait`), ["caf", `e${accent}`, " au lait"]);
+  assert.deepEqual(of("a", "\u200b", "b"), ["a\u200b", "b"]);
+  assert.deepEqual(of(accent, "a"), ["a"], "there is nothing to mark");
+  assert.deepEqual(of("a", "\u00ad-"), ["a", "\u00ad-"], "a soft hyphen has a cell");
+});
+
 const COLUMNS = 24;
 const TONES: readonly Tone[] = ["plain", "dim", "strong", "warn", "fail", "off", "changed"];
 
