@@ -67,7 +67,7 @@ export function createConnectionAdmission({
 
   const refuse = (socket: Socket): void => {
     refused += 1;
-    if (isPlain) refuseConnection(socket);
+    if (isPlain) refuseConnection(socket, "The gateway has no file descriptor left for this connection.");
     else socket.destroy();
   };
 
@@ -121,8 +121,8 @@ export function createConnectionAdmission({
 }
 
 /** Answers a connection with 503 in the compat shape, before any request is read. */
-export function refuseConnection(socket: Socket): void {
-  const refusal = new GatewayError("overloaded", "The gateway has no file descriptor left for this connection.");
+export function refuseConnection(socket: Socket, reason: string): void {
+  const refusal = new GatewayError("overloaded", reason);
   const body = refusalBody("compat", refusal, "");
   socket.on("error", () => undefined);
   socket.write(

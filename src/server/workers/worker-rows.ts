@@ -21,8 +21,11 @@ interface RowsMessage {
 }
 
 export interface RowsFeed {
-  /** Resolves once the worker has received everything sent before the call; never if it has exited. */
-  whenReceived(): Promise<void>;
+  /**
+   * Resolves once the worker has received everything sent before the call; never if it has exited. `onProgress` is called for each
+   * message that it has received in the meantime.
+   */
+  whenReceived(onProgress?: () => void): Promise<void>;
   close(): void;
 }
 
@@ -30,7 +33,7 @@ export interface RowsFeed {
 export function feedRows(channel: Channel, view: StateView): RowsFeed {
   let seq = 0;
   let acknowledgedSeq = 0;
-  const waiting = new Set<{ readonly seq: number; readonly resolve: () => void }>();
+  const waiting = new Set<{ readonly seq: number; readonly resolve: () => void; readonly onProgress: () => void }>();
   const send = (kind: RowsMessage["kind"], rows: RowsMessage["rows"]): void => {
     seq += 1;
     channel.send("rows", { seq, kind, rows, index: view.appliedIndex } satisfies RowsMessage);
@@ -50,29 +53,33 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
     send("end", []);
   };
   const change = (mutations: readonly Mutation[] | undefined): void => {
-    if (mutations === undefined) sendAll();
-    else
-      send(
-        "change",
-        mutations.map(({ key, value }) => (value === undefined ? [key] : [key, value])),
-      );
+    if (mutations === undefined) {
+      sendAll();
+      return;
+    }
+    const own = mutations.filter(({ key }) => TABLES.some((table) => key.startsWith(table)));
+    if (own.length === 0) return;
+    send(
+      "change",
+      own.map(({ key, value }) => (value === undefined ? [key] : [key, value])),
+    );
   };
   channel.on("rows.taken", (body) => {
     acknowledgedSeq = Number(body);
     for (const wait of waiting) {
+      wait.onProgress();
       if (wait.seq > acknowledgedSeq) continue;
       waiting.delete(wait);
       wait.resolve();
     }
   });
   sendAll();
-  const unwatch = TABLES.map((table) => view.watch(table, change));
+  // One watcher of all tables: one of each would send everything three times after a restore.
+  const unwatch = view.watch("", change);
   return {
-    whenReceived: () =>
-      acknowledgedSeq >= seq ? Promise.resolve() : new Promise((resolve) => waiting.add({ seq, resolve })),
-    close() {
-      for (const end of unwatch) end();
-    },
+    whenReceived: (onProgress = () => undefined) =>
+      acknowledgedSeq >= seq ? Promise.resolve() : new Promise((resolve) => waiting.add({ seq, resolve, onProgress })),
+    close: unwatch,
   };
 }
 

@@ -249,7 +249,8 @@ export function openConfiguration(options: ConfigurationOptions): Configuration 
       try {
         await rebuild();
       } catch (error) {
-        log.error("the configuration could not be compiled", { error });
+        log.error("the configuration could not be compiled; it is tried again", { error });
+        retryTimer = setTimeout(queueRebuild, RETRY_REFUSED_MS).unref();
       }
     });
   };

@@ -10,6 +10,7 @@ import type { NodeFile } from "../../core/config/index.ts";
 import type { Certificates } from "../../tls/index.ts";
 import type { PoolMember } from "../../upstream/index.ts";
 import {
+  ChannelClosed,
   catchUp,
   feedCertificates,
   feedRows,
@@ -36,7 +37,7 @@ import { observeTraffic } from "./worker-traffic-metrics.ts";
 const PREPARE_LIMIT_MS = 200_000;
 const ACTIVATE_LIMIT_MS = 60_000;
 const ITEMS_LIMIT_MS = 1_000;
-/** Checks of whether a worker has taken a change of the state: one second in total. */
+/** Checks of whether a worker takes changes of the state: one second without a message that it has received. */
 const CHANGE_CHECKS = { everyMs: 100, maxSilentChecks: 10 };
 /** Time in which the remaining workers take connections that were accepted at the end, in milliseconds. */
 const HANDOVER_LIMIT_MS = 2_000;
@@ -103,9 +104,14 @@ export function createFleet(started: NodeFile): Fleet {
     { channel, ended }: Worker,
     configuration: ConfigurationRevision,
   ): Promise<readonly string[]> => {
-    const reply = channel.ask("prepare", configuration, AbortSignal.timeout(PREPARE_LIMIT_MS));
-    const answer = await Promise.race([reply, ended.then(() => [])]);
-    return answer as readonly string[];
+    try {
+      const reply = channel.ask("prepare", configuration, AbortSignal.timeout(PREPARE_LIMIT_MS));
+      return (await Promise.race([reply, ended.then(() => [])])) as readonly string[];
+    } catch (error) {
+      // The channel of a killed worker closes before its process has ended. Its replacement prepares the configuration itself.
+      if (error instanceof ChannelClosed) return [];
+      throw error;
+    }
   };
 
   /** Puts a configuration in force in a worker, preparing it if necessary; a worker that fails is killed. */
@@ -211,7 +217,7 @@ export function createFleet(started: NodeFile): Fleet {
           const checks = startLivenessChecks(CHANGE_CHECKS, () =>
             worker.kill("it did not take a change of the state within 1 s"),
           );
-          await Promise.race([rows.whenReceived(), worker.ended]);
+          await Promise.race([rows.whenReceived(checks.recordSign), worker.ended]);
           checks.end();
         }),
       );

@@ -121,7 +121,7 @@ export async function openAcceptor(
       loggedAt = at;
       refused = 0;
     }
-    if (isPlain) refuseConnection(socket);
+    if (isPlain) refuseConnection(socket, "No worker process of the gateway accepts this connection now.");
     else socket.destroy();
   };
 

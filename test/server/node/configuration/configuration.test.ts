@@ -14,6 +14,7 @@ import { sourcesPort } from "../../../../src/server/node/admin/sources-port.ts";
 import { openConfiguration } from "../../../../src/server/node/configuration/configuration.ts";
 import type { Configuration } from "../../../../src/server/node/configuration/configuration-types.ts";
 import { readNode } from "../../../../src/server/node/configuration/load-documents.ts";
+import type { OtherProcesses } from "../../../../src/server/node/worker/index.ts";
 import type { Snapshot } from "../../../../src/server/snapshot/index.ts";
 import { FILES, hubOf, REPO } from "../../models/support/store.ts";
 
@@ -36,7 +37,13 @@ interface Node {
 
 const CLUSTER = { node_id: "n1", data_dir: "data", bootstrap: true };
 
-async function open({ keys = {}, text }: { readonly keys?: object; readonly text?: string }): Promise<Node> {
+interface Opened {
+  readonly keys?: object;
+  readonly text?: string;
+  readonly otherProcesses?: OtherProcesses;
+}
+
+async function open({ keys = {}, text, otherProcesses }: Opened): Promise<Node> {
   const dir = await mkdtemp(join(tmpdir(), "gateway-configuration-"));
   closers.push(() => rm(dir, { recursive: true, force: true }));
   const path = join(dir, "node.yaml");
@@ -83,6 +90,7 @@ async function open({ keys = {}, text }: { readonly keys?: object; readonly text
     cluster,
     sealed: undefined,
     models,
+    otherProcesses,
     instruments: createInstruments(),
     log: nullLog,
     signal: stop.signal,
@@ -143,6 +151,31 @@ test("the revision of limits rises with every stored change, also when a source 
     [2, 4],
     [1, 5],
   ]);
+});
+
+test("a configuration that could not be compiled because of an error is compiled again", async (t) => {
+  let failures = 0;
+  const node = await open({
+    otherProcesses: {
+      async prepare() {
+        failures -= 1;
+        if (failures >= 0) throw new Error("the other process does not answer");
+        return [];
+      },
+      activate: () => Promise.resolve(),
+    },
+  });
+  await put(node, "budgets", budget(1));
+  assert.equal(node.snapshot().governance.budgets[0]?.limit, 1);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  failures = 2;
+  const written = put(node, "budgets", budget(2));
+  for (let turn = 0; turn < 100_000 && node.snapshot().governance.budgets[0]?.limit !== 2; turn += 1) {
+    t.mock.timers.tick(10_000);
+    await new Promise(setImmediate);
+  }
+  assert.equal(node.snapshot().governance.budgets[0]?.limit, 2);
+  await written;
 });
 
 test("rules for a node that had none are checked before they are stored, and served afterwards", async () => {
