@@ -1,11 +1,11 @@
 /**
- * Changes a chat answer, whole or streamed, by the deviations in `oddities.ts`. It changes the finished usual answer,
+ * Changes a chat answer, whole or streamed, by the deviations in `stream-oddities.ts`. It changes the finished usual answer,
  * so that usual answers cost nothing extra; all chunks of a changed stream are buffered.
  */
 
-import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json.ts";
-import type { Oddity } from "./oddities.ts";
-import { signatureOf } from "./signature.ts";
+import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, parseJson, stringOf } from "./json-fields.ts";
+import type { Oddity } from "./stream-oddities.ts";
+import { signatureOf } from "./thinking-signature.ts";
 
 type Oddities = ReadonlySet<Oddity>;
 

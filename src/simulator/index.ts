@@ -3,7 +3,7 @@
  *
  * - `a2a/`: the simulated agent
  * - `agents/`: code shared by the MCP server and the agent
- * - `held/`: objects that are stored between requests: batches, files, responses
+ * - `stored/`: objects that are stored between requests: batches, files, responses
  * - `mcp/`: the simulated MCP server
  * - `reports/`: usage reports of an organization
  * - `responses/`: the Responses API
@@ -11,10 +11,10 @@
  */
 
 export { QUIRKS } from "./agents/quirks.ts";
-export type { Counts } from "./counts.ts";
-export { FAULTS, type FaultRow } from "./faults.ts";
-export { helpText } from "./help.ts";
-export { HEALTHY_MODELS } from "./models.ts";
+export { HEALTHY_MODELS } from "./answer-models.ts";
+export type { SignatureRules, SigningKey } from "./aws-signature.ts";
+export { FAULTS, type FaultRow } from "./fault-table.ts";
+export { helpText } from "./help-page.ts";
+export type { Counts } from "./request-counters.ts";
 export { RESPONSE_VARIANTS, type VariantRow } from "./response-variants.ts";
-export { type Simulator, type SimulatorOptions, startSimulator } from "./server.ts";
-export type { SignatureRules, SigningKey } from "./signed.ts";
+export { type Simulator, type SimulatorOptions, startSimulator } from "./start-simulator.ts";

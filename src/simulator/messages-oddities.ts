@@ -1,7 +1,7 @@
-/** Changes a finished stream of the messages dialect by the deviations in `oddities.ts`. */
+/** Changes a finished stream of the messages dialect by the deviations in `stream-oddities.ts`. */
 
-import { type JsonObject, objectOf, parseJson, stringOf } from "./json.ts";
-import type { Oddity } from "./oddities.ts";
+import { type JsonObject, objectOf, parseJson, stringOf } from "./json-fields.ts";
+import type { Oddity } from "./stream-oddities.ts";
 
 type Oddities = ReadonlySet<Oddity>;
 

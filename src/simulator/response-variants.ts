@@ -1,14 +1,14 @@
 /**
  * Variants of healthy answers that a model name can select, as a table: what the provider says, what it accepts, and
- * how far its answers differ from the usual. Faults (`faults.ts`) concern delivery; variants are answers and refusals
+ * how far its answers differ from the usual. Faults (`fault-table.ts`) concern delivery; variants are answers and refusals
  * of real providers.
  *
  * Sources: dialects.md sections 1 (limits of models), 3.1 (extensions), 3.3 (deviations of compat providers) and 5.2
  * (stop reasons).
  */
 
-import { matcherOf, type NameRow, partsOf } from "./names.ts";
-import { ODDITIES, type Oddity } from "./oddities.ts";
+import { matcherOf, type NameRow, partsOf } from "./match-model-name.ts";
+import { ODDITIES, type Oddity } from "./stream-oddities.ts";
 
 export interface ResponseVariant {
   /** Number of calls in one turn with calls; 0 for none. */
@@ -23,13 +23,13 @@ export interface ResponseVariant {
   /** True if thinking is encrypted. */
   readonly isRedacted: boolean;
   /** True if the text is a summary of the request as JSON. */
-  readonly isEcho: boolean;
+  readonly echoesSummary: boolean;
   /** True if a request for a stream gets a whole body. */
-  readonly isWhole: boolean;
+  readonly ignoresStream: boolean;
   /** True if widely used extensions of compat are accepted. */
-  readonly isOpen: boolean;
+  readonly acceptsExtensions: boolean;
   /** True if newer members of compat are unknown. */
-  readonly isClassic: boolean;
+  readonly isOldCompat: boolean;
   /** True if requests are refused as by reasoning models of compat. */
   readonly isReasoning: boolean;
   readonly refusesSampling: boolean;
@@ -42,17 +42,17 @@ export interface ResponseVariant {
 
 export type VariantRow = NameRow<Partial<ResponseVariant>>;
 
-const USUAL: ResponseVariant = {
+const DEFAULT_VARIANT: ResponseVariant = {
   calls: 1,
   rounds: 1,
   isTextFirst: false,
   texts: 1,
   ending: "usual",
   isRedacted: false,
-  isEcho: false,
-  isWhole: false,
-  isOpen: false,
-  isClassic: false,
+  echoesSummary: false,
+  ignoresStream: false,
+  acceptsExtensions: false,
+  isOldCompat: false,
   isReasoning: false,
   refusesSampling: false,
   refusesSamplingPair: false,
@@ -94,13 +94,13 @@ export const RESPONSE_VARIANTS: readonly VariantRow[] = [
   row("redacted", "returns its thinking encrypted in messages, and only counts it in compat", {
     isRedacted: true,
   }),
-  row("echo", "answers with the request as it was understood, as JSON", { isEcho: true }),
-  row("whole", "answers without streaming although a stream was requested", { isWhole: true }),
+  row("echo", "answers with the request as it was understood, as JSON", { echoesSummary: true }),
+  row("whole", "answers without streaming although a stream was requested", { ignoresStream: true }),
   row("open", "compat: accepts the widely used extensions (top_k, min_p, thinking, reasoning, cache_control …)", {
-    isOpen: true,
+    acceptsExtensions: true,
   }),
   row("classic", "compat: does not support max_completion_tokens, developer and other newer members", {
-    isClassic: true,
+    isOldCompat: true,
   }),
   row("reasoning", "compat: refuses max_tokens, stop and changed sampling, as reasoning models do", {
     isReasoning: true,
@@ -117,7 +117,7 @@ const match = matcherOf(RESPONSE_VARIANTS);
 
 /** Returns the variant of a model name, which is untrusted input of any length. Unknown names, and invalid ones, are ignored. */
 export function variantOf(model: string): ResponseVariant {
-  let variant = USUAL;
+  let variant = DEFAULT_VARIANT;
   for (const part of partsOf(model)) {
     const found = match(part);
     if (found?.kind !== "made") continue;

@@ -6,7 +6,7 @@
  * deterministic. Depth and number of nodes are bounded, since schemas are untrusted input and may refer to themselves.
  */
 
-import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json.ts";
+import { arrayOf, integerOf, type Json, type JsonObject, objectOf, stringOf } from "./json-fields.ts";
 
 /** Depth below which only required members are filled in. A schema that requires itself ends at twice this depth. */
 const FULL_DEPTH = 5;
@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   uuid: "00000000-0000-4000-8000-000000000000",
 };
 
-interface Walk {
+interface Generation {
   readonly root: Json;
   nodes: number;
 }
@@ -41,38 +41,38 @@ export function exampleOf(schema: Json | undefined): Json {
   return example ?? {};
 }
 
-function exampleAt(schema: Json | undefined, name: string, depth: number, walk: Walk): Json {
-  walk.nodes += 1;
+function exampleAt(schema: Json | undefined, name: string, depth: number, generation: Generation): Json {
+  generation.nodes += 1;
   const node = objectOf(schema);
-  if (node === undefined || walk.nodes > MAX_NODES || depth > 2 * FULL_DEPTH) return null;
+  if (node === undefined || generation.nodes > MAX_NODES || depth > 2 * FULL_DEPTH) return null;
   const fixed = node["const"] ?? arrayOf(node["enum"])?.[0] ?? node["default"] ?? arrayOf(node["examples"])?.[0];
   if (fixed !== undefined) return fixed;
   const reference = stringOf(node["$ref"]);
-  if (reference !== undefined) return exampleAt(resolve(walk.root, reference), name, depth + 1, walk);
+  if (reference !== undefined) return exampleAt(resolve(generation.root, reference), name, depth + 1, generation);
   const choice = arrayOf(node["anyOf"]) ?? arrayOf(node["oneOf"]);
   if (choice !== undefined) {
     const alternative = choice.find((each) => objectOf(each)?.["type"] !== "null");
-    return exampleAt(merge([withoutChoice(node), objectOf(alternative) ?? {}]), name, depth + 1, walk);
+    return exampleAt(merge([withoutChoice(node), objectOf(alternative) ?? {}]), name, depth + 1, generation);
   }
   const all = arrayOf(node["allOf"]);
   if (all !== undefined) {
     const parts = all.map((each) => {
       const target = stringOf(objectOf(each)?.["$ref"]);
-      return objectOf(target === undefined ? each : resolve(walk.root, target)) ?? {};
+      return objectOf(target === undefined ? each : resolve(generation.root, target)) ?? {};
     });
     const { allOf: _, ...rest } = node;
-    return exampleAt(merge([rest, ...parts]), name, depth + 1, walk);
+    return exampleAt(merge([rest, ...parts]), name, depth + 1, generation);
   }
-  return exampleOfType(typeOf(node), node, name, depth, walk);
+  return exampleOfType(typeOf(node), node, name, depth, generation);
 }
 
-function exampleOfType(type: string, node: JsonObject, name: string, depth: number, walk: Walk): Json {
+function exampleOfType(type: string, node: JsonObject, name: string, depth: number, generation: Generation): Json {
   if (type === "string") return stringExample(node, name);
   if (type === "integer" || type === "number") return numberExample(node, type === "integer");
   if (type === "boolean") return true;
   if (type === "null") return null;
-  if (type === "array") return arrayExample(node, name, depth, walk);
-  return objectExample(node, depth, walk);
+  if (type === "array") return arrayExample(node, name, depth, generation);
+  return objectExample(node, depth, generation);
 }
 
 function typeOf(node: JsonObject): string {
@@ -85,25 +85,27 @@ function typeOf(node: JsonObject): string {
   return "object";
 }
 
-function objectExample(node: JsonObject, depth: number, walk: Walk): Json {
+function objectExample(node: JsonObject, depth: number, generation: Generation): Json {
   const properties = objectOf(node["properties"]) ?? {};
   const required = (arrayOf(node["required"]) ?? []).filter((key) => typeof key === "string");
   const names = depth < FULL_DEPTH ? new Set([...Object.keys(properties), ...required]) : new Set(required);
   const entries: [string, Json][] = [];
   for (const key of names) {
-    if (walk.nodes > MAX_NODES) break;
-    entries.push([key, exampleAt(properties[key] ?? { type: "string" }, key, depth + 1, walk)]);
+    if (generation.nodes > MAX_NODES) break;
+    entries.push([key, exampleAt(properties[key] ?? { type: "string" }, key, depth + 1, generation)]);
   }
   return Object.fromEntries(entries);
 }
 
-function arrayExample(node: JsonObject, name: string, depth: number, walk: Walk): Json {
+function arrayExample(node: JsonObject, name: string, depth: number, generation: Generation): Json {
   const first = arrayOf(node["prefixItems"]) ?? [];
   const max = integerOf(node["maxItems"]) ?? Number.POSITIVE_INFINITY;
   const wanted = Math.max(integerOf(node["minItems"]) ?? 0, first.length, depth < FULL_DEPTH && node["items"] ? 1 : 0);
   const items: Json[] = [];
-  while (items.length < Math.min(wanted, max) && walk.nodes <= MAX_NODES) {
-    items.push(exampleAt(first[items.length] ?? objectOf(node["items"]) ?? { type: "string" }, name, depth + 1, walk));
+  while (items.length < Math.min(wanted, max) && generation.nodes <= MAX_NODES) {
+    items.push(
+      exampleAt(first[items.length] ?? objectOf(node["items"]) ?? { type: "string" }, name, depth + 1, generation),
+    );
   }
   return items;
 }

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { answerText } from "../../src/simulator/text.ts";
+import { answerText } from "../../src/simulator/answer-text.ts";
 import { peer } from "../peers/index.ts";
 import { ALLOWING, aliasOf, startRig, UPSTREAMS } from "./dialects/support/rig.ts";
 import { within } from "./support/wait.ts";

@@ -5,7 +5,7 @@ import { createPublicKey, type JsonWebKey, verify } from "node:crypto";
 import { test } from "node:test";
 import canonicalize from "canonicalize";
 import { calculateJwkThumbprint } from "jose";
-import { type Answered, a2a, answerOf, answersOf, messageOf, refusal, resultOf, textOf } from "./agents.ts";
+import { type Answered, a2a, answerOf, answersOf, messageOf, refusal, resultOf, textOf } from "./agent-clients.ts";
 import { simulator } from "./clients.ts";
 
 interface Task {

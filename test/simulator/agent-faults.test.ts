@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deviationsOf } from "../../src/simulator/agents/quirks.ts";
 import { FAULTS, QUIRKS } from "../../src/simulator/index.ts";
-import { a2a, answerOf, callTool, mcp, messageOf, refusal, resultOf, textOf } from "./agents.ts";
+import { a2a, answerOf, callTool, mcp, messageOf, refusal, resultOf, textOf } from "./agent-clients.ts";
 import { rawExchange, settled, simulator } from "./clients.ts";
 
 const ECHO = { text: "hello" };

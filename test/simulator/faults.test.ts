@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { parseFault } from "../../src/simulator/faults.ts";
+import { parseFault } from "../../src/simulator/fault-table.ts";
 import { FAULTS, type Simulator } from "../../src/simulator/index.ts";
 import { anthropic, openai, post, rawExchange, rawPost, settled, simulator } from "./clients.ts";
 

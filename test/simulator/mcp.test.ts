@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerOf, answersOf, callTool, MCP_VERSION, mcp, metaOf, refusal, resultOf, textOf } from "./agents.ts";
+import { answerOf, answersOf, callTool, MCP_VERSION, mcp, metaOf, refusal, resultOf, textOf } from "./agent-clients.ts";
 import { settled, simulator } from "./clients.ts";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };

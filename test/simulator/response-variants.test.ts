@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
-import { parseFault } from "../../src/simulator/faults.ts";
+import { parseFault } from "../../src/simulator/fault-table.ts";
 import { RESPONSE_VARIANTS, type Simulator } from "../../src/simulator/index.ts";
-import { ODDITIES } from "../../src/simulator/oddities.ts";
 import { variantOf } from "../../src/simulator/response-variants.ts";
+import { ODDITIES } from "../../src/simulator/stream-oddities.ts";
 import { anthropic, openai, post, simulator } from "./clients.ts";
 
 const QUESTION = [{ role: "user" as const, content: "Hello there" }];

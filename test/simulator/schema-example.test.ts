@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import type { Json, JsonObject } from "../../src/simulator/json.ts";
+import type { Json, JsonObject } from "../../src/simulator/json-fields.ts";
 import { exampleOf } from "../../src/simulator/schema-example.ts";
 
 function assertFits(schema: JsonObject): void {

@@ -4,8 +4,8 @@
  * refused, so that a mistyped fault does not look like a healthy server. Any other name is that of a healthy server.
  */
 
-import { type Fault, matchFault } from "../faults.ts";
-import { partsOf } from "../names.ts";
+import { type Fault, matchFault } from "../fault-table.ts";
+import { partsOf } from "../match-model-name.ts";
 
 export type Protocol = "mcp" | "a2a";
 

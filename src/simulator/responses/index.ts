@@ -1,1 +1,1 @@
-export { answerResponses, countResponseTokens, type ResponseEvent, streamResponses } from "./responses.ts";
+export { answerResponses, countResponseTokens, type ResponseEvent, streamResponses } from "./answer-responses.ts";

@@ -6,25 +6,25 @@
  * Sources: dialects.md section 3.1; the wording is that of recorded refusals, where one is known.
  */
 
-import { Refused } from "../errors.ts";
-import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
+import { Refused } from "../dialect-errors.ts";
+import { arrayOf, type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json-fields.ts";
 import type { ResponseVariant } from "../response-variants.ts";
-import { CHAT, OPEN_CHAT } from "./chat-shape.ts";
-import { checkChatTurns } from "./chat-turns.ts";
-import { COMPAT } from "./compat-errors.ts";
-import { strictFault } from "./schemas.ts";
+import { CHAT, CHAT_WITH_EXTENSIONS } from "./chat-shape.ts";
+import { checkChatTurns } from "./chat-turn-order.ts";
+import { COMPAT } from "./compat-wording.ts";
+import { strictFault } from "./strict-schemas.ts";
 
 /** Maximum value of `n` in the dialect. */
 const MAX_CHOICES = 128;
 
 export function checkChat(body: JsonObject, variant: ResponseVariant): void {
-  const shape = variant.isOpen ? OPEN_CHAT : CHAT;
+  const shape = variant.acceptsExtensions ? CHAT_WITH_EXTENSIONS : CHAT;
   shape(body, "", COMPAT);
   for (const { holds, message, param } of EXCLUSIONS) {
     if (holds(body)) throw new Refused(400, message, param);
   }
   if (variant.isReasoning) checkReasoningModel(body);
-  if (variant.isClassic) checkClassic(body);
+  if (variant.isOldCompat) checkClassic(body);
   checkTools(body);
   checkFormat(body);
   checkChatTurns(objectsOf(body["messages"]));

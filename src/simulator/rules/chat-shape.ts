@@ -6,26 +6,26 @@
  * message's `name` follow recorded refusals.
  */
 
-import { Refused } from "../errors.ts";
-import { isBase64, isHttpUrl, readDataUrl } from "./media.ts";
+import { Refused } from "../dialect-errors.ts";
+import { isBase64, isHttpUrl, readDataUrl } from "./media-rules.ts";
 import {
-  also,
   anything,
+  byType,
   choice,
   decimal,
   dictionary,
-  either,
   type Fields,
   flag,
   list,
   mapOf,
   nullable,
   object,
-  oneOf,
   type Rule,
+  taggedUnion,
   text,
   whole,
-} from "./shape.ts";
+  withCheck,
+} from "./shape-rules.ts";
 
 /** Rule of names, section 3.1: `[A-Za-z0-9_-]{1,64}`. */
 const NAME = text({ min: 1, max: 64, pattern: /^[a-zA-Z0-9_-]+$/ });
@@ -54,14 +54,14 @@ function partsOf(extensions: Fields): Record<"text" | "refusal" | "image_url" | 
   return {
     text: object({ text: text(), ...mark }, ["text"]),
     refusal: object({ type: anything, refusal: text() }, ["refusal"]),
-    image_url: object({ image_url: also(image, ({ url }, at) => checkImage(String(url), `${at}.url`)), ...mark }, [
+    image_url: object({ image_url: withCheck(image, ({ url }, at) => checkImage(String(url), `${at}.url`)), ...mark }, [
       "image_url",
     ]),
     input_audio: object(
-      { input_audio: also(audio, ({ data }, at) => checkAudio(String(data), `${at}.data`)), ...mark },
+      { input_audio: withCheck(audio, ({ data }, at) => checkAudio(String(data), `${at}.data`)), ...mark },
       ["input_audio"],
     ),
-    file: object({ file: also(file, (read, at) => checkFile(read["file_id"], read["file_data"], at)), ...mark }, [
+    file: object({ file: withCheck(file, (read, at) => checkFile(read["file_id"], read["file_data"], at)), ...mark }, [
       "file",
     ]),
   };
@@ -112,13 +112,13 @@ function checkFile(id: unknown, data: unknown, at: string): void {
  */
 function messagesRule(extensions: Fields, replay: Fields): Rule {
   const { text: textPart, refusal, image_url, input_audio, file } = partsOf(extensions);
-  const texts = list(oneOf({ text: textPart }), { min: 1 });
-  const content = either({ string: text(), array: texts });
+  const texts = list(taggedUnion({ text: textPart }), { min: 1 });
+  const content = byType({ string: text(), array: texts });
   const head = { role: anything, name: SESSION_PROTOCOL };
-  const userParts = list(oneOf({ text: textPart, image_url, input_audio, file }), { min: 1 });
+  const userParts = list(taggedUnion({ text: textPart, image_url, input_audio, file }), { min: 1 });
   // The official SDK's helpers send a parsed answer back with the members that they added.
   const called = object({ name: NAME, arguments: text(), parsed_arguments: anything }, ["name", "arguments"]);
-  const toolCall = oneOf({
+  const toolCall = taggedUnion({
     function: object({ id: CALL_ID, type: anything, function: called }, ["id", "function"]),
     custom: object({ id: CALL_ID, type: anything, custom: object({ name: NAME, input: text() }, ["name", "input"]) }, [
       "id",
@@ -127,7 +127,7 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
   });
   const assistant: Fields = {
     ...head,
-    content: nullable(either({ string: text(), array: list(oneOf({ text: textPart, refusal }), { min: 1 }) })),
+    content: nullable(byType({ string: text(), array: list(taggedUnion({ text: textPart, refusal }), { min: 1 }) })),
     refusal: nullable(text()),
     tool_calls: list(toolCall, { min: 1, max: 128 }),
     function_call: nullable(object({ name: NAME, arguments: text() }, ["name", "arguments"])),
@@ -143,20 +143,20 @@ function messagesRule(extensions: Fields, replay: Fields): Rule {
   const forms = {
     system,
     assistant: object(assistant),
-    user: object({ ...head, content: either({ string: text(), array: userParts }) }, ["content"]),
+    user: object({ ...head, content: byType({ string: text(), array: userParts }) }, ["content"]),
     function: object({ role: anything, name: NAME, content: nullable(text()) }, ["name", "content"]),
     // Agent frameworks name the tool; the provider reads the name from the call.
     tool: object({ role: anything, content, tool_call_id: CALL_ID, name: text() }, ["content", "tool_call_id"]),
     developer: system,
   };
-  return list(oneOf(forms, "role"), { min: 1 });
+  return list(taggedUnion(forms, "role"), { min: 1 });
 }
 
 const FUNCTION = object({ name: NAME, description: text(), parameters: nullable(dictionary), strict: nullable(flag) }, [
   "name",
 ]);
 
-const TOOL = oneOf({
+const TOOL = taggedUnion({
   function: object({ type: anything, function: FUNCTION }, ["function"]),
   custom: object(
     {
@@ -165,7 +165,7 @@ const TOOL = oneOf({
         {
           name: NAME,
           description: text(),
-          format: oneOf({
+          format: taggedUnion({
             text: object({ type: anything }),
             grammar: object(
               {
@@ -185,9 +185,9 @@ const TOOL = oneOf({
 
 const NAMED = object({ name: NAME }, ["name"]);
 
-const TOOL_CHOICE = either({
+const TOOL_CHOICE = byType({
   string: choice("none", "auto", "required"),
-  object: oneOf({
+  object: taggedUnion({
     function: object({ type: anything, function: NAMED }, ["function"]),
     custom: object({ type: anything, custom: NAMED }, ["custom"]),
     allowed_tools: object(
@@ -203,7 +203,7 @@ const TOOL_CHOICE = either({
   }),
 });
 
-const RESPONSE_FORMAT = oneOf({
+const RESPONSE_FORMAT = taggedUnion({
   text: object({ type: anything }),
   json_object: object({ type: anything }),
   json_schema: object(
@@ -223,7 +223,7 @@ const FIELDS: Fields = {
   temperature: nullable(decimal(0, 2)),
   top_p: nullable(decimal(0, 1)),
   n: nullable(whole(1, 128)),
-  stop: nullable(either({ string: text(), array: list(text(), { min: 1, max: 4 }) })),
+  stop: nullable(byType({ string: text(), array: list(text(), { min: 1, max: 4 }) })),
   frequency_penalty: nullable(decimal(-2, 2)),
   presence_penalty: nullable(decimal(-2, 2)),
   logit_bias: nullable(mapOf(decimal(-100, 100))),
@@ -237,7 +237,7 @@ const FIELDS: Fields = {
   tool_choice: TOOL_CHOICE,
   parallel_tool_calls: flag,
   functions: list(FUNCTION, { min: 1, max: 128 }),
-  function_call: either({ string: choice("none", "auto"), object: NAMED }),
+  function_call: byType({ string: choice("none", "auto"), object: NAMED }),
   response_format: RESPONSE_FORMAT,
   reasoning_effort: nullable(choice("none", "minimal", "low", "medium", "high", "xhigh", "max")),
   verbosity: nullable(choice("low", "medium", "high")),
@@ -246,9 +246,9 @@ const FIELDS: Fields = {
     object({ voice: anything, format: choice("wav", "aac", "mp3", "flac", "opus", "pcm16") }, ["voice", "format"]),
   ),
   prediction: nullable(
-    oneOf({
+    taggedUnion({
       content: object(
-        { type: anything, content: either({ string: text(), array: list(oneOf({ text: partsOf({}).text })) }) },
+        { type: anything, content: byType({ string: text(), array: list(taggedUnion({ text: partsOf({}).text })) }) },
         ["content"],
       ),
     }),
@@ -276,13 +276,13 @@ const EXTENSIONS: Fields = {
   thinking: object({ type: choice("enabled", "disabled", "adaptive"), budget_tokens: whole(1) }, ["type"]),
   reasoning: object({ effort: text(), max_tokens: whole(1), exclude: flag, enabled: flag }),
   chat_template_kwargs: dictionary,
-  guided_json: either({ string: text(), object: dictionary }),
+  guided_json: byType({ string: text(), object: dictionary }),
 };
 
 /**
  * Reasoning members that an assistant's turn may send back, in addition to the `reasoning_content` of this provider's answers.
  */
-const REPLAY: Fields = {
+const REASONING_REPLAY: Fields = {
   reasoning: nullable(text()),
   reasoning_details: nullable(list(dictionary)),
   thinking_blocks: nullable(list(dictionary)),
@@ -293,7 +293,7 @@ const REQUIRED = ["messages", "model"];
 export const CHAT: Rule = object({ ...FIELDS, messages: messagesRule({}, {}) }, REQUIRED);
 
 /** Rule that also accepts the extensions. */
-export const OPEN_CHAT: Rule = object(
-  { ...FIELDS, ...EXTENSIONS, messages: messagesRule(CACHE_CONTROL, REPLAY) },
+export const CHAT_WITH_EXTENSIONS: Rule = object(
+  { ...FIELDS, ...EXTENSIONS, messages: messagesRule(CACHE_CONTROL, REASONING_REPLAY) },
   REQUIRED,
 );

@@ -6,8 +6,8 @@
  * ghostlobster/memorize-everything#93) and of that page; where neither quotes one, it is the project's own.
  */
 
-import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json.ts";
-import { strictFault } from "./schemas.ts";
+import { arrayOf, type Json, type JsonObject, objectOf, stringOf } from "../json-fields.ts";
+import { strictFault } from "./strict-schemas.ts";
 
 /** Maximum depth that is checked. The provider refuses deeper schemas because of their depth. */
 const MAX_DEPTH = 64;
@@ -32,7 +32,7 @@ export function enforcedFault(schema: Json | undefined): string | undefined {
   if (strictFault(schema, { isAllRequired: false }) !== undefined) {
     return "For 'object' type, 'additionalProperties' must be explicitly set to false";
   }
-  return faultWithin(schema, { root: schema, followed: [], sound: new Set(), depth: 0 });
+  return faultWithin(schema, { root: schema, followed: [], valid: new Set(), depth: 0 });
 }
 
 interface Place {
@@ -40,7 +40,7 @@ interface Place {
   /** References on the path to the current schema. */
   readonly followed: readonly string[];
   /** References that were followed and found valid. Each is followed once. */
-  readonly sound: Set<string>;
+  readonly valid: Set<string>;
   readonly depth: number;
 }
 
@@ -64,15 +64,15 @@ function faultOf(schema: JsonObject): string | undefined {
   return arrayOf(schema["enum"])?.every(isPlain) === false ? "Complex types within enums are not supported" : undefined;
 }
 
-function faultOfReference(schema: JsonObject, { root, followed, sound, depth }: Place): string | undefined {
+function faultOfReference(schema: JsonObject, { root, followed, valid, depth }: Place): string | undefined {
   const ref = stringOf(schema["$ref"]);
-  if (ref === undefined || sound.has(ref)) return undefined;
+  if (ref === undefined || valid.has(ref)) return undefined;
   if (!ref.startsWith("#")) return `External $ref '${ref.slice(0, 128)}' is not supported`;
   if (ref === "#" || followed.includes(ref)) return "Too many recursive definitions in schema";
   const [, word = "", name = ""] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? [];
   const target = objectOf(objectOf(root)?.[word])?.[name];
-  const fault = faultWithin(target, { root, followed: [...followed, ref], sound, depth: depth + 1 });
-  if (fault === undefined) sound.add(ref);
+  const fault = faultWithin(target, { root, followed: [...followed, ref], valid, depth: depth + 1 });
+  if (fault === undefined) valid.add(ref);
   return fault;
 }
 

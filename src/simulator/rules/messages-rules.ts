@@ -7,13 +7,13 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http";
-import { Refused } from "../errors.ts";
-import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json.ts";
+import { Refused } from "../dialect-errors.ts";
+import { type Json, type JsonObject, objectOf, objectsOf, stringOf } from "../json-fields.ts";
 import type { ResponseVariant } from "../response-variants.ts";
 import { COUNT_BETA_REQUEST, COUNT_REQUEST, MESSAGES_BETA_REQUEST, MESSAGES_REQUEST } from "./messages-shape.ts";
-import { checkTurns, mergeTurns, type Turn } from "./messages-turns.ts";
-import { MESSAGES } from "./messages-words.ts";
-import { checkThinkingFirst, checkThinkingOwn } from "./thinking.ts";
+import { checkTurns, mergeTurns, type Turn } from "./messages-turn-order.ts";
+import { MESSAGES } from "./messages-wording.ts";
+import { checkThinkingFirst, checkThinkingOwn } from "./thinking-rules.ts";
 
 /** Versions of the API; section 1 row 1. */
 const VERSIONS: ReadonlySet<unknown> = new Set(["2023-01-01", "2023-06-01", "2026-10-21"]);

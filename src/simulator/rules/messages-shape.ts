@@ -5,28 +5,28 @@
  * members may be null, and the members of rarer blocks, follow the types of the official SDK.
  */
 
-import { Refused } from "../errors.ts";
+import { Refused } from "../dialect-errors.ts";
 import { enforcedFault } from "./enforced-schemas.ts";
-import { isBase64, isHttpsUrl } from "./media.ts";
-import { MESSAGES } from "./messages-words.ts";
-import { hasAlternativesAtTop } from "./schemas.ts";
+import { isBase64, isHttpsUrl } from "./media-rules.ts";
+import { MESSAGES } from "./messages-wording.ts";
 import {
-  also,
   anything,
+  byType,
   choice,
   decimal,
   dictionary,
-  either,
   type Fields,
   flag,
   list,
   nullable,
   object,
-  oneOf,
   type Rule,
+  taggedUnion,
   text,
   whole,
-} from "./shape.ts";
+  withCheck,
+} from "./shape-rules.ts";
+import { hasAlternativesAtTop } from "./strict-schemas.ts";
 
 /** Rule of ids of calls and of their results; section 5.1. */
 const ID = text({ pattern: /^[a-zA-Z0-9_-]+$/ });
@@ -42,19 +42,19 @@ const BLOCK: Fields = { type: anything, cache_control: CACHE_CONTROL };
 
 const TEXT = object({ ...BLOCK, text: text(), citations: nullable(list(dictionary)) }, ["text"]);
 
-const FULL_TEXT = also(TEXT, (block, at) => {
+const FULL_TEXT = withCheck(TEXT, (block, at) => {
   if (block["text"] === "") throw new Refused(400, `${at.split(".")[0]}: text content blocks must be non-empty`);
 });
 
 const base64Source = (...mediaTypes: readonly string[]): Rule =>
-  also(
+  withCheck(
     object({ type: anything, media_type: choice(...mediaTypes), data: text({ min: 1 }) }, ["media_type", "data"]),
     ({ data }, at) => {
       if (!isBase64(String(data))) throw new Refused(400, `${at}.data: invalid base64 data`);
     },
   );
 
-const URL_SOURCE = also(object({ type: anything, url: text({ min: 1 }) }, ["url"]), ({ url }, at) => {
+const URL_SOURCE = withCheck(object({ type: anything, url: text({ min: 1 }) }, ["url"]), ({ url }, at) => {
   if (!isHttpsUrl(String(url))) throw new Refused(400, `${at}.url: Only HTTPS URLs are supported.`);
 });
 
@@ -63,7 +63,7 @@ const FILE_SOURCE = object({ type: anything, file_id: text({ min: 1 }) }, ["file
 const IMAGE = object(
   {
     ...BLOCK,
-    source: oneOf({
+    source: taggedUnion({
       base64: base64Source("image/jpeg", "image/png", "image/gif", "image/webp"),
       url: URL_SOURCE,
       file: FILE_SOURCE,
@@ -78,14 +78,17 @@ const CITATIONS = nullable(object({ enabled: flag }));
 const DOCUMENT = object(
   {
     ...BLOCK,
-    source: oneOf({
+    source: taggedUnion({
       base64: base64Source("application/pdf"),
       text: object({ type: anything, media_type: choice("text/plain"), data: text({ min: 1 }) }, [
         "media_type",
         "data",
       ]),
       content: object(
-        { type: anything, content: either({ string: text(), array: list(oneOf({ text: FULL_TEXT, image: IMAGE })) }) },
+        {
+          type: anything,
+          content: byType({ string: text(), array: list(taggedUnion({ text: FULL_TEXT, image: IMAGE })) }),
+        },
         ["content"],
       ),
       url: URL_SOURCE,
@@ -101,7 +104,7 @@ const DOCUMENT = object(
 const SEARCH_RESULT = object(
   {
     ...BLOCK,
-    content: list(oneOf({ text: FULL_TEXT }), { min: 1 }),
+    content: list(taggedUnion({ text: FULL_TEXT }), { min: 1 }),
     source: text(),
     title: text(),
     citations: CITATIONS,
@@ -115,10 +118,10 @@ const TOOL_RESULT = object(
   {
     ...BLOCK,
     tool_use_id: ID,
-    content: either({
+    content: byType({
       string: text(),
       array: list(
-        oneOf({
+        taggedUnion({
           text: FULL_TEXT,
           image: IMAGE,
           document: DOCUMENT,
@@ -134,7 +137,7 @@ const TOOL_RESULT = object(
   ["tool_use_id"],
 );
 
-const ANSWER_OF_SERVER_TOOL = also(dictionary, (block, at) => {
+const ANSWER_OF_SERVER_TOOL = withCheck(dictionary, (block, at) => {
   for (const name of ["tool_use_id", "content"]) {
     if (block[name] === undefined) MESSAGES.refuse(`${at}.${name}`, { kind: "missing" });
   }
@@ -167,16 +170,16 @@ const BLOCKS: Fields = {
   container_upload: object({ ...BLOCK, file_id: text({ min: 1 }) }, ["file_id"]),
 };
 
-const CONTENT = either({ string: text(), array: list(oneOf(BLOCKS)) });
+const CONTENT = byType({ string: text(), array: list(taggedUnion(BLOCKS)) });
 
 const MESSAGE = object({ role: choice("user", "assistant", "system"), content: CONTENT }, ["content", "role"]);
 
-const CUSTOM_TOOL = also(
+const CUSTOM_TOOL = withCheck(
   object(
     {
       name: TOOL_NAME,
       description: text(),
-      input_schema: also(dictionary, (schema, at) => {
+      input_schema: withCheck(dictionary, (schema, at) => {
         const place = `${at}.type`;
         if (schema["type"] === undefined) MESSAGES.refuse(place, { kind: "missing" });
         if (schema["type"] !== "object") MESSAGES.refuse(place, { kind: "choice", choices: ["object"], value: null });
@@ -218,7 +221,7 @@ const TOOL: Rule = (value, at, judge) => {
 
 const PARALLEL = { type: anything, disable_parallel_tool_use: flag };
 
-const TOOL_CHOICE = oneOf({
+const TOOL_CHOICE = taggedUnion({
   any: object(PARALLEL),
   auto: object(PARALLEL),
   none: object({ type: anything }),
@@ -227,15 +230,15 @@ const TOOL_CHOICE = oneOf({
 
 const DISPLAY = { type: anything, display: nullable(choice("summarized", "omitted")) };
 
-const THINKING = oneOf({
+const THINKING = taggedUnion({
   adaptive: object(DISPLAY),
   between_tools: object({ type: anything }),
   disabled: object({ type: anything }),
   enabled: object({ ...DISPLAY, budget_tokens: whole(1_024) }, ["budget_tokens"]),
 });
 
-const FORMAT = oneOf({
-  json_schema: also(object({ type: anything, schema: dictionary }, ["schema"]), (format, at) => {
+const FORMAT = taggedUnion({
+  json_schema: withCheck(object({ type: anything, schema: dictionary }, ["schema"]), (format, at) => {
     refuseUnenforced(format["schema"], `${at.replace(/\.json_schema$/, "")}.schema`);
   }),
 });
@@ -246,7 +249,7 @@ function refuseUnenforced(schema: unknown, at: string): void {
 }
 
 /** Rule of metadata. Refuses an id that looks like a person's email address or telephone number; section 8.1. */
-const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user_id: id }) => {
+const METADATA = withCheck(object({ user_id: nullable(text({ max: 256 })) }), ({ user_id: id }) => {
   if (typeof id !== "string") return;
   if (/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(id)) {
     throw new Refused(400, "metadata.user_id: user_id appears to contain an email address");
@@ -260,7 +263,7 @@ const METADATA = also(object({ user_id: nullable(text({ max: 256 })) }), ({ user
 const COUNTED: Fields = {
   model: text({ min: 1 }),
   messages: list(MESSAGE, { max: MAX_MESSAGES }),
-  system: either({ string: text(), array: list(oneOf({ text: FULL_TEXT })) }),
+  system: byType({ string: text(), array: list(taggedUnion({ text: FULL_TEXT })) }),
   tools: list(TOOL),
   tool_choice: TOOL_CHOICE,
   thinking: THINKING,
@@ -287,7 +290,7 @@ const FIELDS: Fields = {
   service_tier: choice("auto", "standard_only"),
   inference_geo: nullable(text({ min: 1 })),
   container: nullable(
-    either({ string: text({ min: 1 }), object: object({ id: nullable(text()), skills: nullable(list(dictionary)) }) }),
+    byType({ string: text({ min: 1 }), object: object({ id: nullable(text()), skills: nullable(list(dictionary)) }) }),
   ),
   diagnostics: nullable(object({ previous_message_id: nullable(text()) })),
 };
@@ -297,7 +300,7 @@ const BETA: Fields = {
   mcp_servers: list(dictionary),
   context_management: nullable(dictionary),
   output_format: nullable(FORMAT),
-  thread: oneOf({
+  thread: taggedUnion({
     create: object({ type: anything }),
     continue: object({ type: anything, previous_message_id: text({ min: 1 }) }, ["previous_message_id"]),
   }),

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Usage } from "../../../src/server/core/dialects/usage/usage.ts";
-import { ODDITIES } from "../../../src/simulator/oddities.ts";
+import { ODDITIES } from "../../../src/simulator/stream-oddities.ts";
 import { type Asks, cellOf } from "./support/cell.ts";
 import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
 import { signatureOf, thinkingText } from "./support/provider-words.ts";

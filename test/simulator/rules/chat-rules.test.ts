@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { variantOf } from "../../../src/simulator/response-variants.ts";
 import { checkChat } from "../../../src/simulator/rules/index.ts";
-import { asJson, refusalOf } from "./refused.ts";
+import { asJson, refusalOf } from "./refusal-of.ts";
 
 const USER = { role: "user", content: "x" };
 const BASE = { model: "m", messages: [USER] };

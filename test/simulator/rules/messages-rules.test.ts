@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { variantOf } from "../../../src/simulator/response-variants.ts";
 import { checkCounted, checkMessages } from "../../../src/simulator/rules/index.ts";
-import { omittedSignatureOf, redactedOf, signatureOf } from "../../../src/simulator/signature.ts";
-import { asJson, refusalOf } from "./refused.ts";
+import { omittedSignatureOf, redactedOf, signatureOf } from "../../../src/simulator/thinking-signature.ts";
+import { asJson, refusalOf } from "./refusal-of.ts";
 
 const USER = { role: "user", content: "x" };
 const BASE = { model: "m", max_tokens: 4_000, messages: [USER] };

@@ -1,3 +1,4 @@
 /** Thinking of the simulated provider, and its signature. */
-export { isRedacted, signatureOf } from "../../../../src/simulator/signature.ts";
-export { thinkingText } from "../../../../src/simulator/text.ts";
+
+export { thinkingText } from "../../../../src/simulator/answer-text.ts";
+export { isRedacted, signatureOf } from "../../../../src/simulator/thinking-signature.ts";

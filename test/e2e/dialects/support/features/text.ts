@@ -1,7 +1,7 @@
 /** Text conversations, and finish reasons. */
 import assert from "node:assert/strict";
-import { REFUSAL_TEXT } from "../../../../../src/simulator/reply.ts";
-import { answerText } from "../../../../../src/simulator/text.ts";
+import { answerText } from "../../../../../src/simulator/answer-text.ts";
+import { REFUSAL_TEXT } from "../../../../../src/simulator/generate-reply.ts";
 import type { Feature } from "../cell.ts";
 import { join, user } from "../sdk-answer.ts";
 import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";

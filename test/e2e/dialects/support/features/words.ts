@@ -1,6 +1,6 @@
 /** Requests shared by features, and the simulated provider's answers. */
 import assert from "node:assert/strict";
-import { answerText } from "../../../../../src/simulator/text.ts";
+import { answerText } from "../../../../../src/simulator/answer-text.ts";
 import type { Asks } from "../cell.ts";
 import type { ClientName, SdkAnswer, Turns } from "../sdk-answer.ts";
 import { user } from "../sdk-answer.ts";
