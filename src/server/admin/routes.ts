@@ -26,6 +26,8 @@ import { refusal } from "./refusal.ts";
 import { fromTexts, queryTexts, validateInput } from "./validate-input.ts";
 
 const JSON_TYPE = "application/json";
+/** Maximum inactivity of a connection whose archive is being restored, in milliseconds: longer than a restore may take. */
+const RESTORE_INACTIVITY_MS = 660_000;
 
 /** Operations by path, in the order of the table. */
 const PATHS = new Map<string, [OperationId, Operation][]>();
@@ -199,6 +201,8 @@ async function admitCaller(
 
 async function readBody({ bodies }: AdminPlane, operation: Operation, request: FastifyRequest): Promise<void> {
   const signal = signalOf(request);
+  // Node sets the usual limit again at the next request of the connection.
+  if (operation.body.kind === "stream") request.raw.socket.setTimeout(RESTORE_INACTIVITY_MS);
   const { value, bytes, release } = await receiveBody(bodies, request.raw, operation, signal);
   if (signal.aborted) release();
   else signal.addEventListener("abort", release, { once: true });

@@ -2,10 +2,13 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request as httpRequest } from "node:http";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
 import { FEATURE_RANGE } from "../../../src/server/core/state/index.ts";
+import { until } from "../cluster/support/outcome.ts";
 import { NOW, openAdmin } from "./support/open-admin.ts";
 
 async function digest(parts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<string> {
@@ -67,6 +70,24 @@ test("an archive is streamed complete in both directions", async (t) => {
   });
   assert.deepEqual(restored, { index: 41, term: 2, size: 300_000 });
   assert.equal(await digest(memory.restored), await digest(parts));
+});
+
+test("a connection may be silent for as long as a restore takes", async (t) => {
+  const { client } = await openAdmin(t);
+  const sockets: Socket[] = [];
+  const onSocket = (message: unknown): void => void sockets.push((message as { readonly socket: Socket }).socket);
+  subscribe("net.server.socket", onSocket);
+  t.after(() => unsubscribe("net.server.socket", onSocket));
+  const longest = () => Math.max(...sockets.map(({ timeout = 0 }) => timeout));
+  await client.call("list_cluster_members");
+  assert.ok(longest() < 100_000, "between requests");
+  const body = (async function* () {
+    yield Buffer.from("archive");
+    await until("the restore begins", () => longest() > 600_000);
+  })();
+  await client.call("restore_snapshot", { body });
+  await client.call("list_cluster_members");
+  assert.ok(longest() < 100_000);
 });
 
 test("an archive has its log position and its content type", async (t) => {
