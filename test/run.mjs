@@ -13,7 +13,7 @@
  * unsteady. `npm test` runs each file once, or like `all` with `GATEWAY_TEST_RERUN=1`, as in .ci/run.
  */
 
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,7 +52,7 @@ const args = process.argv.slice(2);
 const paths = args.filter((arg) => !arg.startsWith("-"));
 const options = args.filter((arg) => /^-/.test(arg) && !/^--(?:tier=.*|keep-times)$/.test(arg));
 const tier = args.find((arg) => arg.startsWith("--tier="))?.slice("--tier=".length) ?? "test";
-if (!TIERS.includes(tier)) throw new Error(`--tier is one of ${TIERS.join(", ")}, not ${tier}`);
+if (!TIERS.includes(tier)) fail(`--tier is one of ${TIERS.join(", ")}, not ${tier}`);
 const isWhole = paths.length === 0;
 
 const length = process.env.GATEWAY_TEST_LENGTH ?? (tier === "long" ? "full" : "short");
@@ -72,6 +72,12 @@ const env = {
 };
 const limitMs = env.GATEWAY_VERSIONS === "all" ? JOB_LIMIT_MS.long : JOB_LIMIT_MS[isWhole ? tier : "all"];
 
+/** Ends the run because of an argument. */
+function fail(message) {
+  process.stderr.write(`test/run.mjs: ${message}\n`);
+  process.exit(2);
+}
+
 async function check([name, args]) {
   const startedAt = performance.now();
   const { status, output } = await runNode(args, { cwd: root, env: process.env, limitMs });
@@ -85,10 +91,12 @@ const startedAt = performance.now();
 const failedChecks = isWhole && tier === "test" ? (await Promise.all(CHECKS.map(check))).flat() : [];
 
 const read = (file) => readFileSync(join(root, file), "utf8");
+const missing = paths.filter((path) => !existsSync(resolve(root, path)));
+if (missing.length > 0) fail(`there is no file or folder ${missing.join(", ")}`);
 const found = (isWhole ? ["test"] : paths).flatMap(testFiles).map(withTier);
 const isOfTier = (one) => one.tier === tier || (tier === "long" && one.isRandom);
 const files = found.filter((one) => !isWhole || isOfTier(one)).map(({ file }) => file);
-if (files.length === 0) throw new Error(`no test under ${paths.join(", ")}`);
+if (files.length === 0) fail(`there is no test in ${paths.join(", ")}; the name of a test file ends in .test.ts`);
 
 mkdirSync(folder, { recursive: true });
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -41,6 +41,17 @@ test("a failed test prints the command that runs it alone, a skipped one the rea
   assert.match(group, /^0 passed, 1 failed/);
 });
 
+test("an argument that names nothing to run ends the run with one line", async () => {
+  for (const [given, message] of [
+    ["test/none.test.ts test/base", "there is no file or folder test/none.test.ts"],
+    ["test/data/wire", "there is no test in test/data/wire; the name of a test file ends in .test.ts"],
+    ["--tier=short", "--tier is one of test, all, long, not short"],
+  ] as const) {
+    const { status, lines } = await runShell(`node test/run.mjs ${given} 2>&1`);
+    assert.deepEqual([status, lines], [2, [`test/run.mjs: ${message}`]]);
+  }
+});
+
 test("with GATEWAY_TEST_COUNTS the counts are written to that file, including runs that could not start", async () => {
   const counts = join(folder, "counts");
   writeFileSync(counts, "");
