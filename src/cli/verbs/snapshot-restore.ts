@@ -29,6 +29,10 @@ type Options = FlagsOf<typeof snapshotRestoreFlags>;
 
 /** Timeout in milliseconds: longer than the gateway allows for the whole request. */
 const TIME_LIMIT_MS = 720_000;
+/** Explanation of an unknown outcome. */
+const SENT =
+  "The archive was sent and may still be restored: before you repeat it, look at what is there " +
+  "(gateway query 'select count(*) from keys').\n";
 /** First bytes of a gzip file. Source: RFC 1952, section 2.3.1. */
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
@@ -49,8 +53,9 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     return 0;
   } catch (error) {
     progress.clear();
+    if (isSent && io.signal.aborted) io.stderr.write(`gateway snapshot restore: interrupted\n${SENT}`);
     const status = reportFailure("snapshot restore", error, address, io);
-    if (isSent && status === 3) io.stderr.write("The archive was sent; it may have been restored.\n");
+    if (isSent && status === 3) io.stderr.write(SENT);
     return status;
   }
 }

@@ -214,7 +214,16 @@ test("a refused archive exits with 1; a connection lost after the send leaves th
   isBroken = true;
   const broken = bufferIo({ cwd: directory });
   assert.equal(await restore(broken, "-socket", socket, "a.tgz"), 3);
-  assert.match(broken.err(), /The archive was sent; it may have been restored\.\n$/);
+  assert.match(broken.err(), /\nThe archive was sent and may still be restored: before you repeat it, .*\.\n$/);
+});
+
+test("an interrupt after the send leaves the outcome unknown, and says so", async (t) => {
+  const stop = new AbortController();
+  const { socket, directory } = await standIn(t, () => stop.abort(new Interrupted("SIGINT")));
+  await writeFile(join(directory, "a.tgz"), ARCHIVE);
+  const io = bufferIo({ cwd: directory, signal: stop.signal });
+  assert.equal(await restore(io, "-socket", socket, "a.tgz"), 130);
+  assert.match(io.err(), /^gateway snapshot restore: interrupted\nThe archive was sent and may still be restored: /);
 });
 
 test("an unreachable gateway gets no archive, and no file is created", async () => {

@@ -3,12 +3,12 @@
  * decisions, section 20 (restoring into a cluster of another secret).
  */
 
-import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { LARGE_ARCHIVE_LEVEL, maxPartsAt, type SealedRow, sealedRow } from "../../core/state/index.ts";
 import { ClusterError } from "../cluster-error.ts";
+import { restoreFileName } from "../storage/index.ts";
 import type { Cluster } from "../types.ts";
 import { readArchive } from "./archive.ts";
 import { BLOB_PART_BYTES, partsOf, writeParts } from "./put-blob.ts";
@@ -17,6 +17,11 @@ const OTHER_SECRET_MESSAGE =
   "the archive is refused, and nothing was changed: its secrets were sealed under another cluster secret or kek_file. " +
   "Restore it where they are set, or run 'gateway snapshot restore -without-secrets', which leaves out the sealed secrets " +
   "and lists their names";
+
+/** Explanation of missing parts: every restore removes the uploads that are not used yet. */
+const OVERTAKEN_MESSAGE =
+  "another restore replaced the state while this archive was being uploaded, and nothing of this archive was restored. " +
+  "Restore it again if it is the state that you want";
 
 /** Time limit of replacing the rows on this node and the leader, in milliseconds. 1,000,000 keys take about half a minute. */
 const REPLACE_LIMIT_MS = 600_000;
@@ -33,7 +38,7 @@ interface RestorePorts {
 
 export function createRestore({ dataDir, write, featureLevel, canOpenRing }: RestorePorts): Cluster["restore"] {
   return async (archive, { withoutSecrets = false, ...options }) => {
-    const path = join(dataDir(), `restore-${randomBytes(6).toString("hex")}.tmp`);
+    const path = join(dataDir(), restoreFileName());
     const sealed = collectSealed();
     try {
       const { meta, state } = await readArchive(
@@ -55,7 +60,9 @@ export function createRestore({ dataDir, write, featureLevel, canOpenRing }: Res
       const parts = await writeParts(path, sha256, write, options);
       const command = { t: "state.restore", p: { sha256, parts, rows, digest } };
       const result = await write(command, { ...options, timeoutMs: REPLACE_LIMIT_MS });
-      if (result.kind === "refused") throw new ClusterError("refused", result.message);
+      if (result.kind === "refused") {
+        throw new ClusterError("refused", result.code === "blob_incomplete" ? OVERTAKEN_MESSAGE : result.message);
+      }
       const { index, term } = meta;
       return { index, term, size, ...(withoutSecrets && { leftOut: sealed.names() }) };
     } finally {

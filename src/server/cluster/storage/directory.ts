@@ -2,9 +2,10 @@
  * Files of the data directory: creates it for its owner only, makes changes durable, and removes unfinished files.
  *
  * The gateway's files are `raft/`, `state-<generation>/`, `raft-guard`, `removed` and `snap-<term>-<index>.bin`, and these names
- * with a suffix for unfinished ones. Others (the audit key) are left alone.
+ * with a suffix for unfinished ones, and `restore-<random>.tmp`. Others (the audit key) are left alone.
  */
 
+import { randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, unwritable } from "../storage-error.ts";
@@ -69,9 +70,15 @@ interface KeptFiles {
   readonly snapshot: string | undefined;
 }
 
+/** Name of the file with the state of an archive that is being restored. */
+const RESTORE_FILE = /^restore-[0-9a-f]{12}\.tmp$/;
+
+/** Returns a new name for the file with the state of an archive. */
+export const restoreFileName = (): string => `restore-${randomBytes(6).toString("hex")}.tmp`;
+
 /**
  * Removes leftovers of interrupted processes: databases being created, generations that were not adopted, files being written or
- * received, unrecorded snapshots. Call it with the lock held.
+ * received, unrecorded snapshots, archives being restored. Call it with the lock held.
  */
 export async function removeLeftovers(path: string, { generation, snapshot }: KeptFiles): Promise<void> {
   try {
@@ -79,7 +86,8 @@ export async function removeLeftovers(path: string, { generation, snapshot }: Ke
       const isLeftover =
         name.startsWith(`${RAFT_DIRECTORY}${UNFINISHED_SUFFIX}`) ||
         (/^state-\d+$/.test(name) && name !== stateName(generation)) ||
-        (/^snap-\d+-\d+\./.test(name) && name !== snapshot);
+        (/^snap-\d+-\d+\./.test(name) && name !== snapshot) ||
+        RESTORE_FILE.test(name);
       if (isLeftover) await rm(join(path, name), { recursive: true, force: true });
     }
   } catch (cause) {

@@ -2,7 +2,7 @@
 
 export { StorageError, type StorageErrorCode } from "../storage-error.ts";
 export { openDatabase } from "./database.ts";
-export { GUARD_FILE, RAFT_DIRECTORY } from "./directory.ts";
+export { GUARD_FILE, RAFT_DIRECTORY, restoreFileName } from "./directory.ts";
 export { openMemoryStorage } from "./memory-storage.ts";
 export { type OpenedStorage, openExisting, openStorage, type StorageOptions } from "./open-storage.ts";
 export { writeSnapshotFile } from "./snapshot-file.ts";

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Cluster } from "../../../../src/server/cluster/index.ts";
+import { createRestore } from "../../../../src/server/cluster/snapshots/restore-archive.ts";
 import { commands, FEATURE_RANGE, featureRowKey, type NamedCommand } from "../../../../src/server/core/state/index.ts";
 import { bytesOf, makeDir, piecesOf } from "../support/archives.ts";
 import { hasKey, openAlone, options, writeKey } from "../support/cluster-bench.ts";
@@ -85,6 +86,30 @@ const CASES: readonly {
     secrets: ["a"],
   },
 ];
+
+test("an archive that another restore overtakes is refused with the reason, and can be restored again", async (t) => {
+  const bytes = await archiveWith(t, []);
+  const dir = makeDir(t);
+  const node = await openAlone(t, { dataDir: dir });
+  let isOvertaken = true;
+  const restore = createRestore({
+    dataDir: () => dir,
+    featureLevel: () => FEATURE_RANGE.max,
+    canOpenRing: undefined,
+    async write(command, given) {
+      if (command.t === "state.restore" && isOvertaken) await node.restore(piecesOf(bytes), options());
+      return await node.write(command, given);
+    },
+  });
+  await assert.rejects(
+    restore(piecesOf(bytes), options()),
+    failure("refused", /^another restore replaced the state .*nothing of this archive was restored\. Restore it again/),
+  );
+  isOvertaken = false;
+  await writeKey(node, "later");
+  await restore(piecesOf(bytes), options());
+  assert.deepEqual([hasKey(node, "archived"), hasKey(node, "later")], [true, false]);
+});
 
 for (const { name, archive, isRefused, secrets, certificates = [] } of CASES) {
   test(`an archive ${name} is ${isRefused ? "refused, and " : ""}restored without its secrets`, async (t) => {

@@ -129,6 +129,7 @@ test("a process that ends between a snapshot's file and its record leaves the lo
   await storage.state().writeSnapshot(at10, signal());
   writeFileSync(join(dir, "snap-2-11.tmp"), "half");
   writeFileSync(join(dir, "snap-2-12.recv"), "half");
+  writeFileSync(join(dir, "restore-0123456789ab.tmp"), "half");
   writeFileSync(join(dir, "audit.key"), "not ours");
   await storage.close();
   const again = await open(t, dir);
