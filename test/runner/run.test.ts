@@ -44,7 +44,7 @@ test("a failed test prints the command that runs it alone, a skipped one the rea
 test("an argument that names nothing to run ends the run with one line", async () => {
   for (const [given, message] of [
     ["test/none.test.ts test/base", "there is no file or folder test/none.test.ts"],
-    ["test/data/wire", "there is no test in test/data/wire; the name of a test file ends in .test.ts"],
+    ["test/data/vectors", "there is no test in test/data/vectors; the name of a test file ends in .test.ts"],
     ["--tier=short", "--tier is one of test, all, long, not short"],
   ] as const) {
     const { status, lines } = await runShell(`node test/run.mjs ${given} 2>&1`);
