@@ -3,6 +3,7 @@
  * reference, 5.1 (`count_tokens`).
  */
 import { objectOf, tryParseJson } from "../json/json-values.ts";
+import { normalizeUsage } from "../usage/usage-normalise.ts";
 import { AnswerProblem, type AnswerTranslation, type RequestTranslation } from "./types.ts";
 
 /** Members of a messages request that count_tokens accepts. */
@@ -19,8 +20,8 @@ const COUNTED_MEMBERS: ReadonlySet<string> = new Set([
 const READING: AnswerTranslation = {
   openStream: () => undefined,
   translateWhole(body) {
-    const count = objectOf(tryParseJson(body))?.["input_tokens"];
-    if (typeof count !== "number") throw new AnswerProblem("the answer reports no tokens");
+    const count = normalizeUsage("messages", tryParseJson(body))?.inputTokens;
+    if (count === undefined) throw new AnswerProblem("the answer reports no tokens");
     return JSON.stringify({ object: "response.input_tokens", input_tokens: count });
   },
 };

@@ -1,5 +1,5 @@
 /**
- * Reads the top-level member `usage` of a JSON body. Most bodies are short and arrive in one chunk: their usage is read from
+ * Reads the top-level member `usage` of a JSON body, or `meta` where rerankers report it. Most bodies are short and arrive in one chunk: their usage is read from
  * the end, or the body is parsed whole. A longer body, or one that is not JSON, is scanned chunk by chunk. The result is the
  * same.
  */
@@ -31,6 +31,7 @@ function usageIn(value: unknown): unknown {
   return (
     objectOf(objectOf(body?.["x_groq"])?.["usage"]) ??
     ofChoices.findLast((usage) => usage !== undefined) ??
+    objectOf(body?.["meta"]) ??
     body?.["usage"]
   );
 }

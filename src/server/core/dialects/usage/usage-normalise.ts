@@ -6,8 +6,9 @@
  * of it, whatever their names; in the messages dialect they are in addition to `input_tokens`. Details are called
  * `..._tokens_details`, and `..._token_details` in realtime and transcriptions.
  *
- * The value is not trusted: a count that is not a whole number from 0 to `MAX_COUNT` counts as absent, a part is never larger
- * than its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values.
+ * The value is not trusted: a count that is not a number from 0 to `MAX_COUNT` counts as absent, a part is never larger than
+ * its whole, sums are capped at `MAX_COUNT`, and nothing throws. `isDoubtful` detects impossible values. Some hosts report a
+ * count as text, or compute it from a price and report a fraction (OpenRouter's images), which is rounded up.
  */
 
 import { listOf, objectOf, type Values } from "../json/json-values.ts";
@@ -42,10 +43,24 @@ export function normalizeUsage(dialect: Dialect, value: unknown): Usage | undefi
 export function countsOf(dialect: Dialect, value: unknown): UsageCounts | undefined {
   const usage = objectOf(value);
   if (usage === undefined) return undefined;
-  const counts = dialect === "messages" ? messagesCounts(usage) : compatCounts(usage);
+  if (dialect === "messages") return withAnyCount(messagesCounts(usage));
+  return withAnyCount(compatCounts(usage)) ?? nestedCounts(usage);
+}
+
+function withAnyCount(counts: UsageCounts): UsageCounts | undefined {
   const { input, output, total, cached, cacheCreation, reasoning, furtherCalls } = counts;
   const known = input ?? output ?? total ?? cached ?? cacheCreation ?? reasoning ?? furtherCalls;
   return known === undefined ? undefined : counts;
+}
+
+/** Objects within the usage in which Cohere, and rerankers that follow it, report the counts: processed, and billed. */
+const NESTED_USAGE = ["tokens", "billed_units"];
+
+/** Returns the first counts of `NESTED_USAGE` that are not all zero, otherwise the first ones. */
+function nestedCounts(usage: Values): UsageCounts | undefined {
+  const found = NESTED_USAGE.map((name) => withAnyCount(compatCounts(objectOf(usage[name]) ?? {})));
+  const nonzero = found.find((counts) => Boolean(counts?.input || counts?.output || counts?.total));
+  return nonzero ?? found.find((counts) => counts !== undefined);
 }
 
 /** Merges counts: those in `reported` replace the known ones. */
@@ -92,12 +107,13 @@ const COUNT_NAMES: Readonly<Record<Dialect, readonly (readonly [place: string, n
     completion_tokens_details: ["reasoning_tokens"],
     output_tokens_details: ["reasoning_tokens"],
     output_token_details: ["reasoning_tokens"],
+    ...Object.fromEntries(NESTED_USAGE.map((name) => [name, ["input_tokens", "output_tokens", "total_tokens"]])),
   }),
 };
 
 /**
- * Returns whether the value has an impossible count: negative, a fraction, beyond `MAX_COUNT`, or not a number. Such a count is
- * treated as absent, so the remaining usage may be too small. `null` is a way to leave a count out.
+ * Returns whether the value has an impossible count: negative, beyond `MAX_COUNT`, or not a number. Such a count is treated as
+ * absent, so the remaining usage may be too small. `null` is a way to leave a count out.
  */
 export function isDoubtful(dialect: Dialect, value: unknown): boolean {
   const usage = objectOf(value);
@@ -169,7 +185,7 @@ function compatCounts(usage: Values): UsageCounts {
 export function usageOf(dialect: Dialect, reported: UsageCounts): Usage {
   const counts = withFurtherCalls(reported);
   const { cached = 0, cacheCreation = 0, reasoning = 0 } = counts;
-  const { input, output } = dialect === "messages" ? messagesTotals(counts) : compatTotals(counts);
+  const { input, output, hidden = 0 } = dialect === "messages" ? messagesTotals(counts) : compatTotals(counts);
   const cachedInputTokens = Math.min(cached, input);
   return {
     inputTokens: input,
@@ -178,7 +194,7 @@ export function usageOf(dialect: Dialect, reported: UsageCounts): Usage {
     totalTokens: Math.max(counts.total ?? 0, Math.min(MAX_COUNT, input + output)),
     cachedInputTokens,
     cacheCreationInputTokens: Math.min(cacheCreation, input - cachedInputTokens),
-    reasoningTokens: Math.min(reasoning, output),
+    reasoningTokens: Math.min(reasoning + hidden, output),
   };
 }
 
@@ -198,6 +214,8 @@ function withFurtherCalls(counts: UsageCounts): UsageCounts {
 interface Totals {
   readonly input: number;
   readonly output: number;
+  /** Part of the output that only the total shows. */
+  readonly hidden?: number;
 }
 
 function messagesTotals({ input = 0, output, cached = 0, cacheCreation = 0, reasoning = 0 }: UsageCounts): Totals {
@@ -212,19 +230,37 @@ function compatTotals({ input, output, total, cached = 0, cacheCreation = 0, rea
   if (total !== undefined && input === undefined) {
     return { input: Math.max(0, total - (output ?? 0)), output: output ?? 0 };
   }
-  const whole = input ?? Math.min(MAX_COUNT, cached + cacheCreation);
+  const cache = Math.min(MAX_COUNT, cached + cacheCreation);
+  const whole = input ?? cache;
   if (total === undefined) return { input: whole, output: output ?? reasoning };
   if (output === undefined) return { input: whole, output: Math.max(0, total - whole) };
-  // xAI does not include reasoning in the completion count, as the total shows.
-  return { input: whole, output: total === whole + output + reasoning ? output + reasoning : output };
+  return withRest({ input: whole, output }, total - whole - output, { cache, reasoning });
+}
+
+/**
+ * Adds the part of the total that input and output leave out: the cache (bridges to messages providers), reasoning (xAI), or
+ * output that no other count shows. The latter is thinking that Gemini bills as output.
+ */
+function withRest(
+  { input, output }: Totals,
+  rest: number,
+  { cache, reasoning }: { readonly cache: number; readonly reasoning: number },
+): Totals {
+  if (rest <= 0) return { input, output };
+  const isCacheBeside = cache > 0 && rest !== reasoning && (rest === cache || rest === cache + reasoning);
+  if (isCacheBeside) return { input: input + cache, output: output + rest - cache };
+  return { input, output: output + rest, hidden: reasoning === 0 ? rest : 0 };
 }
 
 function countOf(values: Values | undefined, name: string): number | undefined {
   const value = values?.[name];
-  const isCount = typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+  const count = typeof value === "string" && COUNT_TEXT.test(value) ? Number(value) : value;
   // Adding zero turns -0, which JSON can express, into 0.
-  return isCount ? value + 0 : undefined;
+  return typeof count === "number" && count >= 0 && count <= MAX_COUNT ? Math.ceil(count) + 0 : undefined;
 }
+
+/** Matches a count that is written as text. */
+const COUNT_TEXT = /^\d{1,13}(?:\.\d{1,20})?$/;
 
 function firstCount(values: Values | undefined, names: readonly string[]): number | undefined {
   for (const name of names) {

@@ -1,12 +1,13 @@
 /**
- * Reads the top-level member `usage` of a JSON body chunk by chunk, without keeping the body (RFC 8259).
+ * Reads the top-level member `usage` of a JSON body chunk by chunk, without keeping the body (RFC 8259). If it is not an object,
+ * it reads `meta`, where rerankers report their usage.
  *
- * For every JSON text, the result equals `JSON.parse(body).usage`, wherever the chunks are cut. For a text that is cut off or
+ * For every JSON text, the result equals that of the parsed body, wherever the chunks are cut. For a text that is cut off or
  * is not JSON, it is the usage that was complete until then. Only depth and strings are tracked: strings are skipped natively,
  * and below the top level only brackets and quotes matter.
  */
 
-import { tryParseJson } from "../json/json-values.ts";
+import { objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
@@ -22,6 +23,7 @@ export interface BodyUsage {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const LETTER_M = 0x6d;
 const LETTER_U = 0x75;
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -29,6 +31,9 @@ const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
+
+const NAMES = ["usage", "meta"] as const;
+type ScannedName = (typeof NAMES)[number];
 
 /** Maximum length of the name in bytes: `usage` with each letter as a six-byte escape. */
 const MAX_NAME_BYTES = 30;
@@ -48,8 +53,8 @@ function tableOf(bytes: readonly number[]): Uint8Array {
 }
 
 export function scanForUsage(dialect: Dialect): BodyUsage {
-  let usage: Usage | undefined;
-  let isOdd = false;
+  let usage: unknown;
+  let meta: unknown;
   /** Number of open brackets. The top level of the object is 1. */
   let depth = 0;
   let isDone = false;
@@ -57,10 +62,11 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
   /** Whether the previous chunk ended with a backslash that escapes this chunk's first byte. */
   let isEscaped = false;
   let expectsName = false;
-  /** Bytes of the current name; `undefined` while the string cannot be `usage`. */
+  /** Bytes of the current name; `undefined` while the string cannot be one of `NAMES`. */
   let name: string | undefined;
-  let isUsage = false;
-  /** Pieces of the current usage value. */
+  /** Name of the current member, if it is one of `NAMES`. */
+  let member: ScannedName | undefined;
+  /** Pieces of the value of the current member. */
   let captured: Buffer[] | undefined;
   let capturedBytes = 0;
 
@@ -79,10 +85,13 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
     const isTooLarge = capturedBytes > MAX_USAGE_BYTES || whole.length > MAX_USAGE_BYTES;
     captured = undefined;
     // If a name occurs twice the last value wins, as in JSON.parse.
-    const parsedUsage = isTooLarge ? undefined : tryParseJson(whole.toString("utf8"));
-    usage = normalizeUsage(dialect, parsedUsage);
-    isOdd = isDoubtful(dialect, parsedUsage);
+    const value = isTooLarge ? undefined : tryParseJson(whole.toString("utf8"));
+    if (member === "usage") usage = value;
+    else meta = value;
+    member = undefined;
   };
+
+  const known = (): unknown => objectOf(usage) ?? objectOf(meta) ?? usage;
 
   /** Returns the offset after the string's closing quote, or the chunk's end if the string continues in the next chunk. */
   const skipString = (chunk: Buffer, start: number): number => {
@@ -129,7 +138,7 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
               name += chunk.toString("latin1", at, Math.min(end, at + MAX_NAME_BYTES + 2));
             }
             if (!inString) {
-              isUsage = isNamed(name);
+              member = nameOf(name);
               name = undefined;
             }
           }
@@ -150,7 +159,7 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
         switch (chunk[at]) {
           case QUOTE:
             inString = true;
-            if (expectsName && depth === 1 && mayBeUsage(chunk[at + 1])) name = "";
+            if (expectsName && depth === 1 && mayBeName(chunk[at + 1])) name = "";
             break;
           case OPEN_OBJECT:
           case OPEN_ARRAY:
@@ -168,31 +177,31 @@ export function scanForUsage(dialect: Dialect): BodyUsage {
             break;
           default:
             expectsName = false;
-            if (isUsage) {
+            if (member !== undefined && captured === undefined) {
               captured = [];
               capturedBytes = 0;
               captureStart = at + 1;
-              isUsage = false;
             }
         }
         at++;
       }
       if (captured !== undefined) keep(chunk.subarray(captureStart));
     },
-    end: () => usage,
+    end: () => normalizeUsage(dialect, known()),
     get isDoubtful() {
-      return isOdd;
+      return isDoubtful(dialect, known());
     },
   };
 }
 
-/** Returns whether a name may be `usage`, by its first byte, which may be in the next chunk. */
-function mayBeUsage(first: number | undefined): boolean {
-  return first === undefined || first === LETTER_U || first === BACKSLASH;
+/** Returns whether a name may be one of `NAMES`, by its first byte, which may be in the next chunk. */
+function mayBeName(first: number | undefined): boolean {
+  return first === undefined || first === LETTER_U || first === LETTER_M || first === BACKSLASH;
 }
 
-/** Returns whether the name is `usage`. `raw` is the name as it is written, with its closing quote. */
-function isNamed(raw: string): boolean {
-  if (raw === 'usage"') return true;
-  return raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1 && tryParseJson(`"${raw}`) === "usage";
+/** Returns the name, if it is one of `NAMES`. `raw` is the name as it is written, with its closing quote. */
+function nameOf(raw: string): ScannedName | undefined {
+  const isEscaped = raw.includes("\\") && raw.length <= MAX_NAME_BYTES + 1;
+  const name: unknown = isEscaped ? tryParseJson(`"${raw}`) : raw.slice(0, -1);
+  return NAMES.find((each) => each === name);
 }

@@ -109,6 +109,32 @@ test("a truncated body gives the usage that was complete, and a body that is not
   assert.deepEqual(read(`${head}} {"usage":{"prompt_tokens":1}}`), EXPECTED);
 });
 
+test("the usage of a reranker is read from `meta`, whatever the length and the cuts, unless there is a usage", () => {
+  const tokens = { input_tokens: 12, output_tokens: 0 };
+  const meta = { api_version: { version: "2" }, tokens, billed_units: null };
+  const expected = normalizeUsage("compat", tokens);
+  const results = (length: number) => [{ index: 0, relevance_score: 0.5, document: { text: "x".repeat(length) } }];
+  for (const length of [1, 20_000]) {
+    for (const body of [
+      { id: "r", results: results(length), meta },
+      { meta, results: results(length) },
+      { meta, results: results(length), usage: null },
+    ]) {
+      const text = JSON.stringify(body);
+      for (const cuts of [
+        [],
+        [1, 2, 3],
+        Array.from({ length: 150 }, (_, at) => text.length - Math.min(at, text.length)),
+      ]) {
+        assert.deepEqual(read(text, cuts), expected, text.slice(0, 80));
+      }
+    }
+    const both = JSON.stringify({ meta, results: results(length), usage: USAGE });
+    assert.deepEqual(read(both), EXPECTED);
+  }
+  assert.equal(read(JSON.stringify({ meta: { page: 3 }, results: [] })), undefined);
+});
+
 test("an oversized usage is ignored, and what follows is read", () => {
   const large = { ...USAGE, x: "y".repeat(70_000) };
   assert.equal(read(JSON.stringify({ usage: large, z: 1 }), [100, 40_000, 69_000]), undefined);

@@ -82,7 +82,7 @@ test("each form of the compat dialect has one meaning, with cached tokens inside
     [
       "a total of more than is named",
       { prompt_tokens: 10, completion_tokens: 5, total_tokens: 30 },
-      usage({ inputTokens: 10, outputTokens: 5, totalTokens: 30 }),
+      usage({ inputTokens: 10, outputTokens: 20, totalTokens: 30, reasoningTokens: 15 }),
     ],
     [
       "a total of less than is named",
@@ -111,6 +111,93 @@ test("reasoning counted beside the completion, as the total shows, is part of th
       reasoningTokens: 2_809,
     }),
   );
+});
+
+test("what a total has beyond input and output is the cache if that explains it, otherwise hidden output", () => {
+  const counts = { prompt_tokens: 8, completion_tokens: 5 };
+  const cache = { prompt_tokens_details: { cached_tokens: 1_000, cache_write_tokens: 20 } };
+  const thought = { completion_tokens_details: { reasoning_tokens: 30 } };
+  const cases: readonly (readonly [object, Partial<Usage>])[] = [
+    [
+      { ...counts, total_tokens: 43, ...thought },
+      { inputTokens: 8, outputTokens: 35, reasoningTokens: 30 },
+    ],
+    [
+      { ...counts, total_tokens: 60, ...thought },
+      { inputTokens: 8, outputTokens: 52, reasoningTokens: 30 },
+    ],
+    [
+      { ...counts, total_tokens: 1_033, ...cache },
+      { inputTokens: 1_028, outputTokens: 5, cachedInputTokens: 1_000, cacheCreationInputTokens: 20 },
+    ],
+    [
+      { ...counts, total_tokens: 1_063, ...cache, ...thought },
+      {
+        inputTokens: 1_028,
+        outputTokens: 35,
+        cachedInputTokens: 1_000,
+        cacheCreationInputTokens: 20,
+        reasoningTokens: 30,
+      },
+    ],
+    // A count of reasoning that equals the cached part of the input is still reasoning.
+    [
+      {
+        ...{ prompt_tokens: 40, completion_tokens: 5, total_tokens: 75, ...thought },
+        prompt_tokens_details: { cached_tokens: 30 },
+      },
+      { inputTokens: 40, outputTokens: 35, cachedInputTokens: 30, reasoningTokens: 30 },
+    ],
+    [
+      { ...counts, total_tokens: 1e12 },
+      { inputTokens: 8, outputTokens: 1e12 - 8, reasoningTokens: 1e12 - 13 },
+    ],
+  ];
+  for (const [value, expected] of cases) {
+    const { inputTokens = 0, outputTokens = 0 } = expected;
+    const whole = usage({ ...expected, totalTokens: inputTokens + outputTokens });
+    assert.deepEqual(normalizeUsage("compat", value), whole, JSON.stringify(value));
+  }
+});
+
+test("a count that is written as text or as a fraction is that count, rounded up", () => {
+  for (const twelve of ["12", "12.0", "0012", 12.0, 11.2, "11.5"]) {
+    for (const dialect of ["compat", "messages"] as const) {
+      const value = { input_tokens: twelve, output_tokens: twelve };
+      const expected = usage({ inputTokens: 12, outputTokens: 12, totalTokens: 24 });
+      assert.deepEqual(normalizeUsage(dialect, value), expected, `${dialect} ${twelve}`);
+      assert.equal(isDoubtful(dialect, value), false, `${dialect} ${twelve}`);
+    }
+    const details = {
+      ...{ prompt_tokens: "20", completion_tokens: "15", total_tokens: "35" },
+      prompt_tokens_details: { cached_tokens: twelve },
+      completion_tokens_details: { reasoning_tokens: twelve },
+    };
+    const found = normalizeUsage("compat", details);
+    assert.deepEqual([found?.cachedInputTokens, found?.reasoningTokens, found?.totalTokens], [12, 12, 35]);
+    const thought = { output_tokens: 20, output_tokens_details: { thinking_tokens: twelve } };
+    assert.equal(normalizeUsage("messages", thought)?.reasoningTokens, 12);
+  }
+});
+
+test("the counts of a reranker are those that it processed, or that it billed if it reports no others", () => {
+  const input = { input_tokens: 12, output_tokens: 0 };
+  const none = { input_tokens: 0, output_tokens: 0 };
+  const twelve = usage({ inputTokens: 12, totalTokens: 12 });
+  const cases: readonly (readonly [object, Usage | undefined])[] = [
+    [{ tokens: input }, twelve],
+    [{ tokens: input, billed_units: { input_tokens: 7 } }, twelve],
+    [{ tokens: null, billed_units: input }, twelve],
+    [{ tokens: none, billed_units: input }, twelve],
+    [{ billed_units: { input_tokens: 12.0 } }, twelve],
+    [{ billed_units: { total_tokens: 12 } }, twelve],
+    [{ tokens: none, billed_units: { search_units: 1 } }, usage({})],
+    [{ billed_units: { search_units: 1 } }, undefined],
+    [{ api_version: { version: "2" }, tokens: [], billed_units: "none" }, undefined],
+  ];
+  for (const [value, expected] of cases) assert.deepEqual(normalizeUsage("compat", value), expected);
+  assert.equal(isDoubtful("compat", { tokens: { input_tokens: -1 } }), true);
+  assert.equal(isDoubtful("compat", { billed_units: { search_units: 0.5 } }), false);
 });
 
 test("the messages dialect counts its cache beside the input, and the input is the sum", () => {
@@ -209,7 +296,7 @@ test("model calls that the usage of a message leaves out are added, and those th
 });
 
 test("a value that is not a count is absent, and a usage without counts is none", () => {
-  const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.NaN, "5", null, true, [5], { valueOf: 5 }];
+  const hostile = [-1, -0.5, 1e12 + 1, 1e300, Number.NaN, "-5", "5 tokens", "1e3", "", null, true, [5], { valueOf: 5 }];
   for (const value of hostile) {
     assert.equal(normalizeUsage("compat", { prompt_tokens: value, completion_tokens: value }), undefined);
     assert.equal(normalizeUsage("messages", { input_tokens: value, output_tokens: value }), undefined);
@@ -226,7 +313,20 @@ test("a value that is not a count is absent, and a usage without counts is none"
 });
 
 test("an impossible count is doubtful anywhere, and an omitted one is not", () => {
-  const hostile = [-1, 1.5, 1e12 + 1, 1e300, Number.POSITIVE_INFINITY, "5", true, [5], { valueOf: 5 }];
+  const hostile = [
+    -1,
+    -0.5,
+    1e12 + 1,
+    1e300,
+    Number.POSITIVE_INFINITY,
+    "-5",
+    "5 tokens",
+    "1e3",
+    "",
+    true,
+    [5],
+    { valueOf: 5 },
+  ];
   for (const value of hostile) {
     for (const name of ["prompt_tokens", "output_tokens", "total_tokens", "prompt_cache_hit_tokens"]) {
       assert.equal(isDoubtful("compat", { prompt_tokens: 4, [name]: value }), true, `${name} ${String(value)}`);
