@@ -24,6 +24,8 @@ function scanned(fragments: readonly string[]): Outcome {
     return "problem";
   }
   const { state } = scan;
+  // An empty object in one fragment waits for the end, because arguments may replace it.
+  if (scan.holdsPlaceholder) sent = scan.completionText(false);
   return state === "broken" ? "problem" : { state, sent };
 }
 

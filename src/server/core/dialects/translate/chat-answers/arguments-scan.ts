@@ -19,6 +19,9 @@ const RAW = '"_raw"';
 /** Returns an object that replaces invalid arguments. */
 export const rawArguments = (text: string): string => `{${RAW}:${JSON.stringify(text)}}`;
 
+/** Matches an empty object. Some providers send one first, in place of arguments that follow (Gemini, Bedrock). */
+const PLACEHOLDER = /^\s*\{\s*\}\s*$/;
+
 /** Maximum length of the kept text in UTF-16 units: that of the largest event that is inspected. */
 const MAX_TEXT = 8 << 20;
 
@@ -66,6 +69,8 @@ export class ArgumentsScan {
   #isTextKept = true;
   /** Whether any part was forwarded. */
   #hasWritten = false;
+  #holdsPlaceholder = false;
+  #isClosed = false;
 
   get hasWritten(): boolean {
     return this.#hasWritten;
@@ -78,11 +83,42 @@ export class ArgumentsScan {
     return this.#state === "end" ? "whole" : "cut";
   }
 
+  /** Whether all that arrived is an empty object, which is not forwarded before the end because arguments may replace it. */
+  get holdsPlaceholder(): boolean {
+    return this.#holdsPlaceholder;
+  }
+
+  /** Returns whether the fragment repeats the whole arguments, as some providers do at the end of a call. */
+  repeats(fragment: string): boolean {
+    return this.state === "whole" && this.#isTextKept && fragment.trim() === this.#text.trim();
+  }
+
+  /** Ends the arguments. A fragment that still follows throws `AnswerProblem`, since its text would be lost. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   /**
    * Returns the part of the arguments that can be forwarded now, without white space around the object, and without a number or
    * word that may continue. Returns nothing once the arguments are broken.
    */
   push(fragment: string): string {
+    if (this.repeats(fragment)) return "";
+    const isBlank = fragment.trim() === "";
+    if (this.#isClosed && !isBlank) throw moreFollows();
+    if (this.#holdsPlaceholder && !isBlank) {
+      this.#holdsPlaceholder = false;
+      if (fragment.trimStart().startsWith("{")) {
+        this.#state = "start";
+        this.#text = "";
+      }
+    }
+    if (this.state === "empty" && PLACEHOLDER.test(fragment)) {
+      this.#holdsPlaceholder = true;
+      this.#state = "end";
+      this.#text += fragment;
+      return "";
+    }
     if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
     else {
       this.#text = "";
@@ -106,10 +142,11 @@ export class ArgumentsScan {
   completionText(ranOutOfTokens: boolean): string {
     const { state } = this;
     if (state === "broken" && !this.#isTextKept) throw new AnswerProblem("the arguments of a tool call are too long");
+    if (this.#holdsPlaceholder) return this.#text.trim();
     if (state === "whole" || state === "empty" || (state === "cut" && ranOutOfTokens)) return "";
     if (!this.#hasWritten) return rawArguments(this.#text);
     // The whole object was forwarded before more text followed it.
-    if (this.#closers.length === 0) throw new AnswerProblem("more follows the arguments of a tool call");
+    if (this.#closers.length === 0) throw moreFollows();
     return this.#closingText() + this.#rawMember();
   }
 
@@ -295,6 +332,8 @@ export class ArgumentsScan {
     this.#state = place;
   }
 }
+
+const moreFollows = (): AnswerProblem => new AnswerProblem("more follows the arguments of a tool call");
 
 function notJsonObject(): AnswerProblem {
   return new AnswerProblem("the arguments of a tool call are not a JSON object");

@@ -1,13 +1,20 @@
 /**
  * Assigns the fragments of a stream to tool calls. Source: dialects reference, 3.3 and 9.2.
  *
- * The dialect identifies calls by their index. But some providers leave the index out, give one index to all calls of an
- * answer, or repeat id and name on each fragment. So a known id takes precedence over the index, and a fragment without a name
- * always continues a call.
+ * The dialect identifies calls by their index. But some providers leave the index out of all fragments or the first, give one
+ * index to all calls of an answer, or repeat id and name, and at the end the whole call. So a known id takes precedence over the
+ * index, and a fragment without a name and an id always continues a call.
  */
 
 import { ArgumentsScan } from "./arguments-scan.ts";
-import type { CallPart } from "./chat-answer-parts.ts";
+
+/** Tool call, or a fragment of one. Members that the provider left out are empty. */
+export interface CallPart {
+  readonly index: number | undefined;
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
 
 export interface Call {
   /** Provider's id of the call; empty until it is known. */
@@ -37,8 +44,14 @@ export class ArrivingCalls {
   #known(part: CallPart): Call | undefined {
     const named = part.id === "" ? undefined : this.#byId.get(idKey(part));
     if (named !== undefined) return named;
-    const current = part.index === undefined ? this.#last : this.#byIndex.get(part.index);
+    const current = part.index === undefined ? this.#last : (this.#byIndex.get(part.index) ?? this.#unindexed(part));
     return current === undefined || begins(part, current) ? undefined : current;
+  }
+
+  /** Returns the last call if it has no index yet and the fragment does not name another one. */
+  #unindexed({ id, name }: CallPart): Call | undefined {
+    if (id !== "" || name !== "" || this.#last === undefined) return undefined;
+    return [...this.#byIndex.values()].includes(this.#last) ? undefined : this.#last;
   }
 }
 
@@ -47,7 +60,8 @@ function begins(part: CallPart, current: Call): boolean {
   if (part.name === "") return false;
   if (part.index === undefined) return true;
   if (part.id !== "" && current.id !== "") return true;
-  return current.scan.state === "whole" && part.arguments.trim() !== "";
+  if (current.scan.state !== "whole" || part.arguments.trim() === "") return false;
+  return part.name !== current.name || !(current.scan.holdsPlaceholder || current.scan.repeats(part.arguments));
 }
 
 /** Returns the key of a call. Two calls with different indexes and the same id are different calls. */

@@ -82,7 +82,7 @@ export class BlockQueue<Block extends QueuedBlock> {
       if (isNameless(block)) break;
       this.#begin(block);
       const isLast = finishedCount === this.#queue.length - 1;
-      if (isLast || (block.call !== undefined && block.call.scan.state !== "whole")) break;
+      if (isLast || mayContinue(block)) break;
       this.#end(block);
       finishedCount++;
     }
@@ -109,8 +109,12 @@ export class BlockQueue<Block extends QueuedBlock> {
   #end(block: Block): void {
     this.#isOpen = false;
     this.#writer.end(block);
+    block.call?.scan.close();
   }
 }
+
+const mayContinue = ({ call }: QueuedBlock): boolean =>
+  call !== undefined && (call.scan.state !== "whole" || call.scan.holdsPlaceholder);
 
 function isNameless({ call }: QueuedBlock): boolean {
   return call?.name === "";

@@ -10,8 +10,11 @@ import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from 
 import type { Usage } from "../../usage/usage.ts";
 import { isFailedFinish } from "../reasons.ts";
 import { AnswerProblem } from "../types.ts";
+import type { CallPart } from "./arriving-calls.ts";
 import {
   argumentsWriter,
+  callIdOf,
+  callIndexOf,
   foldChunks,
   isEventText,
   mergeChoices,
@@ -28,14 +31,6 @@ export interface Reasoning {
   readonly signature: string;
   /** Index of the part. Parts with different indexes are signed separately. */
   readonly index: number | undefined;
-}
-
-/** Tool call, or a fragment of one. Members that the provider left out are empty. */
-export interface CallPart {
-  readonly index: number | undefined;
-  readonly id: string;
-  readonly name: string;
-  readonly arguments: string;
 }
 
 /** Index of the legacy `function_call`, which has none and occurs at most once. */
@@ -140,10 +135,16 @@ function thinkingParts(content: unknown): string {
 function callPart(value: unknown, written: WriteArguments): CallPart {
   const call = objectOf(value);
   if (call === undefined) throw new AnswerProblem("a tool call is not an object");
-  const { index = null, id, function: called } = call;
-  if (index !== null && !Number.isSafeInteger(index))
+  const { index = null, id, function: called = null, custom = null } = call;
+  const known = callIndexOf(index);
+  if (index !== null && !Number.isSafeInteger(known))
     throw new AnswerProblem("the index of a tool call is not a number");
-  return { index: numberOf(index), id: optionalText(id, "the id of a tool call"), ...functionPart(called, written) };
+  // A fragment may have no function, or none yet. A call whose name never comes is a problem at its end.
+  return {
+    index: known,
+    id: optionalText(callIdOf(id), "the id of a tool call"),
+    ...functionPart(custom === null ? (called ?? {}) : called, written),
+  };
 }
 
 function functionPart(value: unknown, written: WriteArguments): Pick<CallPart, "name" | "arguments"> {

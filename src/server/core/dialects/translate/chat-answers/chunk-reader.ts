@@ -11,7 +11,7 @@ import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
-import { argumentsWriter, strongestFinish, usageAnywhere, type WriteArguments } from "./loose.ts";
+import { argumentsWriter, deltaOf, hasContent, strongestFinish, usageAnywhere, type WriteArguments } from "./loose.ts";
 
 /** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
 export interface ChunkSink {
@@ -98,22 +98,12 @@ class ChunkReader implements StreamTranslation {
     if (typeof finishReason === "string" && finishReason !== "") {
       this.#finishReason = String(strongestFinish(this.#finishReason, finishReason));
     }
-    const delta = this.#contentOf(choice);
+    const delta = deltaOf(choice, this.#hasContent);
     if (isAbsent(delta)) return;
     const deltaObject = objectOf(delta);
     if (deltaObject === undefined) throw new AnswerProblem("a delta is not an object");
     this.#hasContent ||= hasContent(deltaObject);
     this.#sink.writeDelta(deltaObject, choice, written);
-  }
-
-  /**
-   * Returns the delta of a choice, or the whole message that some providers send in one chunk in place of deltas. After deltas
-   * with content, such a message only repeats them, so it is not read.
-   */
-  #contentOf({ delta, message }: Values): unknown {
-    if (this.#hasContent || isAbsent(message)) return delta;
-    const deltaObject = isAbsent(delta) ? NO_MEMBERS : objectOf(delta);
-    return deltaObject !== undefined && !hasContent(deltaObject) ? message : delta;
   }
 
   #finish(): string {
@@ -130,17 +120,7 @@ class ChunkReader implements StreamTranslation {
   }
 }
 
-const NO_MEMBERS: Values = {};
-
 const isAbsent = (value: unknown): boolean => value === undefined || value === null;
-
-/** Returns whether a delta has more than a role and empty members. */
-function hasContent(delta: Values): boolean {
-  return Object.entries(delta).some(
-    ([name, value]) =>
-      name !== "role" && !isAbsent(value) && value !== "" && !(Array.isArray(value) && value.length === 0),
-  );
-}
 
 /** Returns the larger count of each class, as metering does: no count decreases. */
 function largerUsage(before: Usage | undefined, now: Usage | undefined): Usage | undefined {

@@ -9,6 +9,7 @@ import { SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { normalizeUsage } from "../../usage/usage-normalise.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
+import { ArrivingCalls, type Call } from "./arriving-calls.ts";
 
 export type WriteArguments = (written: unknown) => unknown;
 
@@ -26,6 +27,30 @@ export function argumentsWriter(text: string, value: unknown): WriteArguments {
       throw new AnswerProblem("the answer is nested too deep");
     }
   };
+}
+
+/** Returns the index of a tool call, which some hosts write as text. */
+export const callIndexOf = (index: unknown): number | undefined =>
+  typeof index === "string" && /^\d{1,9}$/.test(index) ? Number(index) : numberOf(index);
+
+/** Returns the id of a tool call. Some hosts number their calls. */
+export const callIdOf = (id: unknown): unknown => (typeof id === "number" ? String(id) : id);
+
+/**
+ * Returns the delta of a choice, or the whole message that some providers send in one chunk in place of deltas. After deltas
+ * with content, such a message only repeats them, so it is not read.
+ */
+export function deltaOf({ delta, message }: Values, hasContentBefore: boolean): unknown {
+  if (hasContentBefore || message === undefined || message === null) return delta;
+  const deltaObject = delta === undefined || delta === null ? {} : objectOf(delta);
+  return deltaObject !== undefined && !hasContent(deltaObject) ? message : delta;
+}
+
+/** Returns whether a delta has more than a role and empty members. */
+export function hasContent(delta: Values): boolean {
+  return Object.entries(delta).some(
+    ([name, value]) => name !== "role" && !isAbsent(value) && !(Array.isArray(value) && value.length === 0),
+  );
 }
 
 /** Returns the usage of an answer or a chunk, or `undefined` if it has none. */
@@ -200,10 +225,11 @@ class FoldedChoice {
   readonly #index: number;
   readonly #texts = new Map<string, string>();
   readonly #details: unknown[] = [];
-  readonly #calls = new Map<number | string, FoldedCall>();
-  #lastCall: number | string = 0;
-  /** Key of the latest call of an index that several calls have. */
-  readonly #latest = new Map<number, string>();
+  readonly #arriving = new ArrivingCalls();
+  readonly #calls = new Map<Call, FoldedCall>();
+  /** Call in the legacy member `function_call`. */
+  #legacyCall: FoldedCall | undefined;
+  #hasContent = false;
   #finish: unknown = null;
   #role: unknown = "assistant";
   /** Text of a legacy completion, which has no message. */
@@ -225,8 +251,9 @@ class FoldedChoice {
     this.#finish = choice["finish_reason"] ?? this.#finish;
     this.#unknown = joinMembers(this.#unknown, choice, 0, CHOICE_MEMBERS);
     if (typeof choice["text"] === "string") this.#completion = (this.#completion ?? "") + choice["text"];
-    const delta = objectOf(choice["delta"]) ?? objectOf(choice["message"]);
+    const delta = objectOf(deltaOf(choice, this.#hasContent));
     if (delta === undefined) return;
+    this.#hasContent ||= hasContent(delta);
     this.#role = delta["role"] ?? this.#role;
     this.#more = joinMembers(this.#more, delta, 0, DELTA_MEMBERS);
     for (const name of TEXTS) {
@@ -236,19 +263,22 @@ class FoldedChoice {
     this.#details.push(...listOf(delta["reasoning_details"]));
     for (const call of listOf(delta["tool_calls"])) this.#call(objectOf(call), written);
     const old = objectOf(delta["function_call"]);
-    if (old !== undefined) this.#call({ index: FUNCTION_CALL, function: old }, written);
+    if (old === undefined) return;
+    this.#legacyCall ??= newCall();
+    this.#legacyCall.name ||= stringOf(old["name"]) ?? "";
+    this.#legacyCall.text += stringOf(written(old["arguments"])) ?? "";
   }
 
   get toChoice(): Values {
     const choice = { ...this.#unknown, index: this.#index, finish_reason: this.#finish };
     if (this.#completion !== undefined && this.#texts.size === 0) return { ...choice, text: this.#completion };
-    const old = this.#calls.get(FUNCTION_CALL);
-    const calls = [...this.#calls].filter(([key]) => key !== FUNCTION_CALL).map(([, call]) => wholeCall(call));
+    const old = this.#legacyCall;
+    const calls = [...this.#calls.values()].map(wholeCall);
     return {
       ...choice,
       message: {
         role: this.#role,
-        content: this.#texts.get("content") ?? (this.#calls.size > 0 ? null : ""),
+        content: this.#texts.get("content") ?? (calls.length > 0 || old !== undefined ? null : ""),
         ...Object.fromEntries([...this.#texts].filter(([name]) => name !== "content")),
         ...this.#more,
         ...(this.#details.length > 0 && { reasoning_details: this.#details }),
@@ -262,35 +292,28 @@ class FoldedChoice {
     if (call === undefined) throw new AnswerProblem("a tool call is not an object");
     const custom = objectOf(call["custom"]);
     const called = custom ?? objectOf(call["function"]) ?? {};
-    const id = stringOf(call["id"]) ?? "";
+    const text = stringOf(custom === undefined ? written(called["arguments"]) : custom["input"]) ?? "";
+    const id = stringOf(callIdOf(call["id"])) ?? "";
     const name = stringOf(called["name"]) ?? "";
-    const isNew = id !== "" || name !== "";
-    const index = numberOf(call["index"]);
-    const key =
-      index === undefined ? (isNew ? `${id} ${this.#calls.size}` : this.#lastCall) : this.#keyOf(index, id, name);
-    this.#lastCall = key;
-    const known = this.#calls.get(key) ?? { id: undefined, name: "", text: "", isCustom: false, more: {} };
-    this.#calls.set(key, known);
+    const arriving = this.#arriving.callOf({ index: callIndexOf(call["index"]), id, name, arguments: text });
+    const known = this.#calls.get(arriving) ?? newCall();
+    this.#calls.set(arriving, known);
     known.id ??= id === "" ? undefined : id;
-    known.name = known.name === "" ? name : known.name;
+    known.name ||= name;
     known.isCustom ||= custom !== undefined;
-    known.text += stringOf(custom === undefined ? written(called["arguments"]) : custom["input"]) ?? "";
+    known.text = custom === undefined ? joinArguments(known.text, text, arriving) : known.text + text;
     known.more = joinMembers(known.more, call, 0, CALL_MEMBERS);
-  }
-
-  /** Returns the key of a call with an index. Some hosts give all calls of an answer one index, and each its own id. */
-  #keyOf(index: number, id: string, name: string): number | string {
-    const latest = this.#latest.get(index) ?? index;
-    const known = this.#calls.get(latest)?.id;
-    if (name === "" || id === "" || known === undefined || known === id) return latest;
-    const key = `${id} ${this.#calls.size}`;
-    this.#latest.set(index, key);
-    return key;
   }
 }
 
-/** Key of the one call in the legacy member `function_call`. */
-const FUNCTION_CALL = -1;
+const newCall = (): FoldedCall => ({ id: undefined, name: "", text: "", isCustom: false, more: {} });
+
+function joinArguments(before: string, fragment: string, { scan }: Call): string {
+  if (scan.repeats(fragment)) return before;
+  const isReplaced = scan.holdsPlaceholder && fragment.trim() !== "";
+  scan.push(fragment);
+  return isReplaced ? fragment : before + fragment;
+}
 
 function wholeCall({ id, name, text, isCustom, more }: FoldedCall): Values {
   if (isCustom) return { ...more, id, type: "custom", custom: { name, input: text } };

@@ -7,8 +7,8 @@
 import { Verbatim, writeJson } from "../../json/json-source.ts";
 import { objectOf, tryParseJson } from "../../json/json-values.ts";
 import { type ArgumentsState, rawArguments } from "../chat-answers/arguments-scan.ts";
+import type { CallPart } from "../chat-answers/arriving-calls.ts";
 import {
-  type CallPart,
   callsOf,
   continuesBlock,
   type Reasoning,

@@ -3,17 +3,10 @@
 import { listOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
-import { ArrivingCalls, type Call } from "../chat-answers/arriving-calls.ts";
+import { ArrivingCalls, type Call, type CallPart } from "../chat-answers/arriving-calls.ts";
 import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
-import {
-  type CallPart,
-  callsOf,
-  checkFinish,
-  readCompletion,
-  refusalOf,
-  textOf,
-} from "../chat-answers/chat-answer-parts.ts";
+import { callsOf, checkFinish, readCompletion, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/loose.ts";
 import { failureOf } from "../translate-errors.ts";
@@ -136,6 +129,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
    * with the answer.
    */
   end(block: Block): void {
+    if (block.kind === "call" && block.call.scan.holdsPlaceholder) this.#writer.writeArguments("{}");
     if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.endCutCall();
   }
 
@@ -169,8 +163,12 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   #addCall(call: Call, fragment: string): void {
     // A response contains arguments as text, so they are forwarded whatever they contain.
-    const text = call.scan.state === "empty" ? fragment.trimStart() : fragment;
-    call.scan.push(fragment);
+    const { scan } = call;
+    const isStart = scan.state === "empty" || scan.holdsPlaceholder;
+    const isRepeat = scan.repeats(fragment);
+    scan.push(fragment);
+    const news = isStart ? fragment.trimStart() : fragment;
+    const text = isRepeat || scan.holdsPlaceholder ? "" : news;
     const known = this.#calls.get(call);
     if (known !== undefined) {
       this.#queue.addText(known, text);

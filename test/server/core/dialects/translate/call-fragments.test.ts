@@ -1,0 +1,149 @@
+/**
+ * Fragments of tool calls as compat providers send them, read by every reader of chunks: for clients of the messages dialect and
+ * of responses, and folded into a whole answer. Source: dialects reference, 3.3; autogen#7549, openai-agents-js#712.
+ */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { foldAnswer } from "../../../../../src/server/core/dialects/translate/fold-answer.ts";
+import { messageOf, termsOf as messagesTerms, translate as toMessages } from "./to-messages-answer-support.ts";
+import { responseOf, termsOf, translate } from "./to-responses-answer-support.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+/** Id, name and arguments. The id is null if the provider gave none. */
+type FoundCall = readonly [id: string | null, name: string, json: string];
+/** Calls of one delta, or the members of a choice. */
+type Piece = readonly Values[] | Values;
+
+const A = '{"a":1}';
+const ONE: readonly FoundCall[] = [["call_1", "f", A]];
+const call = (json: unknown, more: Values = {}): Values => ({
+  ...{ index: 0, id: "call_1", type: "function", function: { name: "f", arguments: json } },
+  ...more,
+});
+const begun = call("");
+const whole = call(A);
+const piece = (json: unknown, more: Values = { index: 0 }): Values => ({ ...more, function: { arguments: json } });
+const unnumbered = ({ index: _, ...rest }: Values): Values => rest;
+const second = (json: string): Values => ({ index: 1, id: "call_2", function: { name: "g", arguments: json } });
+
+const CASES: Readonly<Record<string, readonly [pieces: readonly Piece[], calls?: readonly FoundCall[]]>> = {
+  "no function in a later fragment": [[[begun], [{ index: 0 }], [piece(A)]]],
+  "a null function in a later fragment": [[[begun], [{ index: 0, function: null }], [piece(A)]]],
+  "an empty function in a later fragment": [[[begun], [{ index: 0, function: {} }], [piece(A)]]],
+  "a null function first": [[[call("", { function: null })], [{ index: 0, function: { name: "f", arguments: A } }]]],
+  "an empty function first": [[[call("", { function: {} })], [{ index: 0, function: { name: "f", arguments: A } }]]],
+  "no type": [[[call(A, { type: undefined })]]],
+  "a name after the first arguments": [
+    [[call("", { function: { arguments: "{" } })], [{ index: 0, function: { name: "f", arguments: '"a":1}' } }]],
+  ],
+  "no index": [[[unnumbered(begun)], [piece('{"a"', {})], [piece(":1}", {})]]],
+  "a null index": [[[call("", { index: null })], [piece(A, { index: null })]]],
+  "an index in letters": [[[call("", { index: "0" })], [piece(A, { index: "0" })]]],
+  "an index in the first fragment alone": [[[begun], [piece('{"a"', {})], [piece(":1}", {})]]],
+  "an index in later fragments alone": [[[unnumbered(begun)], [piece('{"a"')], [piece(":1}")]]],
+  "an empty id and name in later fragments": [
+    [[begun], [{ index: 0, id: "", type: "function", function: { name: "", arguments: A } }]],
+  ],
+  "a null id and name in later fragments": [
+    [[begun], [{ index: 0, id: null, type: null, function: { name: null, arguments: A } }]],
+  ],
+  "an id that is a number": [[[call("", { id: 7 })], [piece(A, { index: 0, id: 7 })]], [["7", "f", A]]],
+  "null arguments": [[[call(null)], [piece(A)], [piece(null)]]],
+  "null calls": [[{ delta: { tool_calls: null } }, [begun], { delta: { tool_calls: null } }, [piece(A)]]],
+  "empty calls": [[[], [begun], [], [piece(A)], []]],
+  "a null delta": [[{ delta: null }, [whole]]],
+  "a whole call, repeated": [[[whole], [whole]]],
+  "a whole call, repeated without its id": [[[whole], [call(A, { id: undefined })]]],
+  "a whole call, repeated with an empty id": [[[whole], [call(A, { id: "" })]]],
+  "a whole call, repeated without its index": [[[unnumbered(whole)], [unnumbered(whole)]]],
+  "arguments, repeated alone": [[[whole], [piece(A)]]],
+  "a call in pieces, repeated whole": [[[begun], [piece('{"a"')], [piece(":1} ")], [whole]]],
+  "a call, repeated in a whole message": [
+    [[whole], { message: { role: "assistant", content: null, tool_calls: [unnumbered(whole)] } }],
+  ],
+  "an empty object before the arguments": [[[call("{}")], [piece(A)]]],
+  "an empty object before the arguments, without id": [
+    [[call("{}", { id: "" })], [call(A, { id: "" })]],
+    [[null, "f", A]],
+  ],
+  "an empty object before the arguments of two calls": [
+    [
+      [call("{}"), second(" { } ")],
+      [piece(A), piece(A, { index: 1 })],
+    ],
+    [...ONE, ["call_2", "g", A]],
+  ],
+  "an empty object alone": [[[call("{}")], [piece("")]], [["call_1", "f", "{}"]]],
+  "two calls with an empty object each": [
+    [[call("{}")], [second("{}")]],
+    [
+      ["call_1", "f", "{}"],
+      ["call_2", "g", "{}"],
+    ],
+  ],
+  "two calls without index and id": [
+    [[{ function: { name: "f", arguments: A } }, { function: { name: "g", arguments: A } }]],
+    [
+      [null, "f", A],
+      [null, "g", A],
+    ],
+  ],
+  "two calls with one index and no id": [
+    [[{ index: 0, function: { name: "f", arguments: A } }], [{ index: 0, function: { name: "g", arguments: A } }]],
+    [
+      [null, "f", A],
+      [null, "g", A],
+    ],
+  ],
+};
+
+const chunk = (choice: Values): string =>
+  `data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index: 0, finish_reason: null, ...choice }] })}\n\n`;
+
+const streamOf = (pieces: readonly Piece[]): Buffer => {
+  const chunks = pieces.map((each) => chunk(Array.isArray(each) ? { delta: { tool_calls: each } } : (each as Values)));
+  return Buffer.from(`${chunks.join("")}${chunk({ delta: {}, finish_reason: "tool_calls" })}data: [DONE]\n\n`);
+};
+
+const messageCalls = (bytes: Buffer): unknown[][] => {
+  const { frames, problem } = toMessages([bytes], messagesTerms(undefined));
+  assert.equal(problem, undefined);
+  const { content } = (messageOf(frames) ?? assert.fail(frames)) as unknown as { content: readonly Values[] };
+  return content.map(({ id, name, input }) => [id, name, JSON.stringify(input)]);
+};
+
+const responseCalls = (bytes: Buffer): unknown[][] => {
+  const { frames } = translate("chat", [bytes], termsOf());
+  const { output } = (responseOf(frames) ?? assert.fail(frames)) as unknown as { output: readonly Values[] };
+  return output.map((item) => [item["call_id"], item["name"], item["arguments"]]);
+};
+
+const foldedCalls = (bytes: Buffer): unknown[][] => {
+  const { choices } = JSON.parse(foldAnswer("chat", String(bytes))) as {
+    choices: readonly { message: { tool_calls: readonly { id?: string; function: Values }[] } }[];
+  };
+  const calls = choices[0]?.message.tool_calls ?? assert.fail();
+  return calls.map(({ id, function: called }) => [id, called["name"], called["arguments"]]);
+};
+
+const READERS = { messages: messageCalls, responses: responseCalls, "a whole answer": foldedCalls };
+
+for (const [what, [pieces, expected = ONE]] of Object.entries(CASES)) {
+  for (const [form, read] of Object.entries(READERS)) {
+    test(`${what}: read for ${form}`, () => {
+      const found = read(streamOf(pieces)).map(([id, name, json], at) => [
+        // The id of a call that has none is made up.
+        expected[at]?.[0] === null ? null : id,
+        name,
+        String(json).trim(),
+      ]);
+      assert.deepEqual(found, expected);
+    });
+  }
+}
+
+test("arguments that follow a call which has ended make the answer invalid", () => {
+  const late = [[whole], [second("{")], [piece('{"b":2}')]];
+  const { problem } = toMessages([streamOf(late)], messagesTerms(undefined));
+  assert.equal(problem, "more follows the arguments of a tool call");
+});
