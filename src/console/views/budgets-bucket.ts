@@ -59,7 +59,7 @@ export function refusalCause(
     ),
   );
   const tooLittle = `each reserves more than the ${count(row.remaining)} left: up to a token per input byte, plus max_tokens (${count(DEFAULT_OUTPUT_TOKENS)} if unset)`;
-  const notGranted = "the cluster granted its node no units in time (check the quorum)";
+  const notGranted = "the cluster granted its node no units in time (check the quorum and the leader's disk)";
   if (codes.has("budget_unavailable") === codes.has("budget_exhausted")) return `${tooLittle}; or ${notGranted}`;
   return codes.has("budget_unavailable") ? notGranted : tooLittle;
 }

@@ -208,7 +208,7 @@ test("a budget that refuses although something is left says which of the two rea
   });
   const tooLittle =
     "each reserves more than the 900 left: up to a token per input byte, plus max_tokens (16,384 if unset)";
-  const notGranted = "the cluster granted its node no units in time (check the quorum)";
+  const notGranted = "the cluster granted its node no units in time (check the quorum and the leader's disk)";
   assert.equal(refusalCause(row, [refused("budget_exhausted")]), tooLittle);
   assert.equal(refusalCause(row, [refused("budget_unavailable")]), notGranted);
   const both = `${tooLittle}; or ${notGranted}`;
