@@ -1,23 +1,22 @@
 // tier: long
-/** An inspector behind a real Envoy that is told to stop, and the configurations printed for users of Envoy. */
+/** An inspector behind a real Envoy that is told to stop, and the configurations for users of Envoy. */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { envoyBootstrap } from "../../../src/cli/dev/envoy.ts";
-import { filterSettings } from "../../../src/server/inspector/index.ts";
 import { peer } from "../../peers/index.ts";
 import { runProgram } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";
 import { eventually, type Owner, within } from "../support/wait.ts";
 import { postPieces, postWhole, recordingUpstream, runEnvoy, startProxy } from "./support/envoy.ts";
 import { GUARDRAILS, type Inspecting, KEY, MAIL, REDACTED, startInspector } from "./support/inspecting.ts";
+import { type HttpFilter, istioFilter } from "./support/istio-filter.ts";
 import { chat } from "./support/peer.ts";
 
 const envoy = await peer("envoy");
-const EXAMPLES = resolve(dirname(fileURLToPath(import.meta.url)), "../../../examples");
 const IN_FLIGHT = 20;
 
 interface Setup extends Inspecting {
@@ -91,8 +90,7 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
       bootstrap.static_resources.listeners[0]?.filter_chains[0]?.filters[0]?.typed_config.http_filters ?? [];
     assert.ok(first !== undefined);
     first.typed_config = (await istioFilter()).typed_config;
-    const { mkdtemp, rm, writeFile } = await import("node:fs/promises");
-    const folder = await mkdtemp("/tmp/gateway-envoy-");
+    const folder = await mkdtemp(join(tmpdir(), "gateway-envoy-"));
     t.after(() => rm(folder, { recursive: true, force: true }));
     // The cluster's name is resolved by Istio.
     const path = join(folder, "envoy.json");
@@ -101,9 +99,6 @@ describe("behind a real Envoy", { skip: envoy.missing }, () => {
   });
 });
 
-interface HttpFilter {
-  typed_config: Readonly<Record<string, unknown>>;
-}
 interface Bootstrap {
   readonly static_resources: {
     readonly listeners: readonly {
@@ -113,34 +108,3 @@ interface Bootstrap {
     }[];
   };
 }
-
-async function istioFilter(): Promise<HttpFilter> {
-  const document = parse(await readFile(join(EXAMPLES, "istio/envoy-filter.yaml"), "utf8")) as {
-    readonly spec: { readonly configPatches: readonly { readonly patch: { readonly value: HttpFilter } }[] };
-  };
-  const [patch] = document.spec.configPatches;
-  assert.ok(patch !== undefined);
-  return patch.patch.value;
-}
-
-test("examples/envoy/envoy.yaml equals the output of `gateway dev -inspector`, except for addresses", async () => {
-  const node = parse(await readFile(join(EXAMPLES, "envoy/node.yaml"), "utf8")) as {
-    readonly extproc: { readonly inspect_listen: string; readonly request_body_mode: "streamed" };
-  };
-  const { inspect_listen: inspector, ...modes } = node.extproc;
-  const printed = envoyBootstrap({
-    ...{ listen: "127.0.0.1:10000", admin: "127.0.0.1:9901", inspector, upstream: "127.0.0.1:8485" },
-    modes: { ...modes, inspect_responses: "" },
-  });
-  assert.equal(await readFile(join(EXAMPLES, "envoy/envoy.yaml"), "utf8"), printed);
-});
-
-test("the filter of examples/istio has the settings that its node expects", async () => {
-  const node = parse(await readFile(join(EXAMPLES, "istio/node.yaml"), "utf8")) as {
-    readonly extproc: { readonly request_body_mode: "duplex" };
-  };
-  const { processing_mode: mode } = filterSettings({ ...node.extproc, inspect_responses: "" });
-  const { typed_config: filter } = await istioFilter();
-  assert.deepEqual(filter["processing_mode"], mode);
-  assert.equal(filter["failure_mode_allow"], false);
-});
