@@ -8,7 +8,7 @@ export type AttemptOutcome =
   | { readonly kind: "rejected" }
   /** There is no answer: the connection, TLS or name resolution failed. */
   | { readonly kind: "unreachable"; readonly cause: Error }
-  /** The response is not valid HTTP. The message of `cause` may be shown. */
+  /** The response is not valid HTTP, or no answer. The message of `cause` may be shown. */
   | { readonly kind: "invalid"; readonly cause: Error }
   /** There was no answer in time. `wasSent`: a connection existed and the request was sent. */
   | { readonly kind: "timeout"; readonly wasSent: boolean }

@@ -7,6 +7,7 @@
  */
 import { performance } from "node:perf_hooks";
 import { runMicrotask } from "../../base/index.ts";
+import { WEB_PAGE } from "../core/dialects/index.ts";
 import {
   AnswerDecoding,
   areSupported,
@@ -199,6 +200,7 @@ class Attempt implements AnswerHandler, DecodedSink {
         awaitsBody: isAccepted === "read",
         checksForError,
         awaitsEvent: judge.mayRetryOrFailOver || this.#options.mapsErrors,
+        mustHaveContent: correctsContentType && this.#options.mapsErrors,
       });
       // Most answers are complete in the read that contains their head, and need no timer.
       if (isAccepted !== "read" && this.#options.holdMs > 0) runMicrotask(() => this.#limitHold());
@@ -316,6 +318,10 @@ class Attempt implements AnswerHandler, DecodedSink {
     const first = answer.add(chunk);
     if (first !== undefined)
       return this.#handleErrorCheck(answer, this.#options.judge.embeddedErrorCheck?.event(first), first, false);
+    if (answer.isPage && this.#options.mapsErrors) {
+      this.#stop({ kind: "invalid", cause: new Error(WEB_PAGE) });
+      return true;
+    }
     return answer.isWaiting || this.#release(answer);
   }
 
@@ -326,7 +332,9 @@ class Attempt implements AnswerHandler, DecodedSink {
       return;
     }
     const last = answer.takeLastEvent();
-    if (last !== undefined) this.#handleErrorCheck(answer, judge.embeddedErrorCheck?.event(last), last, true);
+    const missing = last === undefined ? answer.missingContent : undefined;
+    if (missing !== undefined) this.#settle({ kind: "invalid", cause: new Error(missing) });
+    else if (last !== undefined) this.#handleErrorCheck(answer, judge.embeddedErrorCheck?.event(last), last, true);
     else if (answer.checksForError)
       this.#handleErrorCheck(answer, judge.embeddedErrorCheck?.body(answer.body), answer.body, true);
     else this.#release(answer);

@@ -1,5 +1,5 @@
 /** Holds the beginning of an answer back until it is known whether it is an error. */
-import { SseSplitter } from "../core/dialects/index.ts";
+import { isWebPage, SseSplitter } from "../core/dialects/index.ts";
 import { headerValue } from "./header-value.ts";
 
 /** Maximum number of bytes that are held back. A larger first event or body is not an error message. */
@@ -11,8 +11,14 @@ const MAX_HELD_CHUNKS = 256;
 const FIELDS = ["data:", "event:", "id:", "retry:"];
 const PING = /"type"\s*:\s*"ping"/;
 
-/** Form of the body. `unknown`: only white space so far. `other`: neither events nor JSON, so it is not checked. */
-type Form = "unknown" | "events" | "body" | "other";
+/**
+ * Form of the body. `unknown`: only white space so far. `body`: JSON. `page`: a web page. `other`: none of these, so it is not
+ * checked.
+ */
+type Form = "unknown" | "events" | "body" | "page" | "other";
+
+/** Number of characters by which a web page is recognized. */
+const PAGE_START = 14;
 
 interface HoldOptions {
   /** Whether the whole body is awaited. */
@@ -21,6 +27,8 @@ interface HoldOptions {
   readonly checksForError: boolean;
   /** Whether a decision depends on the first event of a stream. */
   readonly awaitsEvent: boolean;
+  /** Whether the answer must be JSON or events. */
+  readonly mustHaveContent: boolean;
 }
 
 export class HeldAnswer {
@@ -32,17 +40,19 @@ export class HeldAnswer {
   readonly chunks: Buffer[] = [];
   bytes = 0;
   readonly #awaitsEvent: boolean;
+  readonly #mustHaveContent: boolean;
   #form: Form = "unknown";
   #splitter: SseSplitter | undefined;
 
   constructor(status: number, statusText: string, headers: readonly string[], held: HoldOptions) {
-    const { awaitsBody, checksForError, awaitsEvent } = held;
+    const { awaitsBody, checksForError, awaitsEvent, mustHaveContent } = held;
     this.status = status;
     this.statusText = statusText;
     this.headers = headers;
     this.awaitsBody = awaitsBody;
     this.checksForError = checksForError;
     this.#awaitsEvent = awaitsEvent;
+    this.#mustHaveContent = mustHaveContent;
   }
 
   /** Adds a chunk. Returns the data of the first event that has content; heartbeat events have none. */
@@ -63,10 +73,23 @@ export class HeldAnswer {
     return this.#form === "body" && isNamed ? withContentType(this.headers, "application/json") : this.headers;
   }
 
+  /** Whether the body is a web page, such as the sign-in page of a proxy. */
+  get isPage(): boolean {
+    return this.#form === "page";
+  }
+
+  /** Returns why a complete answer without an event or a body cannot be used; `undefined` if it may be used. */
+  get missingContent(): string | undefined {
+    if (!this.#mustHaveContent || !this.#awaitsEvent || this.awaitsBody) return undefined;
+    if (this.#form === "unknown") return this.body.toString().trim() === "" ? "the answer is empty" : undefined;
+    return this.#form === "events" ? "the stream ended before its answer began" : undefined;
+  }
+
   /** Whether more of the answer is needed. */
   get isWaiting(): boolean {
     if (this.bytes > MAX_HELD_BYTES || this.chunks.length >= MAX_HELD_CHUNKS) return false;
-    return this.awaitsBody || (this.#form === "events" ? this.#awaitsEvent : this.#form !== "other");
+    const isUnchecked = this.#form === "other" || this.#form === "page";
+    return this.awaitsBody || (this.#form === "events" ? this.#awaitsEvent : !isUnchecked);
   }
 
   get body(): Buffer {
@@ -86,6 +109,8 @@ export class HeldAnswer {
       .trimStart();
     if (start === "") return "unknown";
     if (start.startsWith("{") || start.startsWith("[")) return "body";
+    if (isWebPage(start)) return "page";
+    if (start.startsWith("<") && start.length < PAGE_START) return "unknown";
     const isField = start.startsWith(":") || FIELDS.some((name) => isPrefix(name, start));
     return isField || isEventStream(this.headers) ? "events" : "other";
   }
@@ -95,7 +120,7 @@ const isPrefix = (name: string, start: string): boolean =>
   start.length < name.length ? name.startsWith(start) : start.startsWith(name);
 
 const hasContent = ({ event, data }: { readonly event: string; readonly data: string | undefined }): boolean =>
-  data !== undefined && data !== "" && event !== "ping" && !PING.test(data);
+  data !== undefined && data !== "" && data.trim() !== "[DONE]" && event !== "ping" && !PING.test(data);
 
 const isEventStream = (headers: readonly string[]): boolean =>
   headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;

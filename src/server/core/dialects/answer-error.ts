@@ -85,6 +85,12 @@ const ANSWER_MEMBERS: readonly string[] = [
 
 const MAX_STATUS = 599;
 
+/** Problem of an answer that is a web page, such as the sign-in page of a proxy. */
+export const WEB_PAGE = "the answer is not JSON but a web page: the address may be wrong, or a proxy answered";
+
+/** Returns whether a text, without white space before it, is a web page or XML. Its first 14 characters suffice. */
+export const isWebPage = (text: string): boolean => /^<(?:!doctype|html|\?xml|head|body)/i.test(text);
+
 /**
  * Returns the error that an event's data reports, or `undefined` if the data is an answer or nothing shows that it is an error.
  */

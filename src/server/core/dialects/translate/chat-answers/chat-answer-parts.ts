@@ -6,6 +6,7 @@
  * change the answer. Only unreadable reasoning is left out.
  */
 
+import { isWebPage, WEB_PAGE } from "../../answer-error.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { isFailedFinish } from "../reasons.ts";
@@ -188,9 +189,7 @@ export function readCompletion(body: string): Completion {
 
 /** Returns an error message that says what kind of text arrived, without quoting it. */
 export function notJson(body: string): string {
-  return /^\s*<(?:!doctype|html|\?xml|head|body)/i.test(body)
-    ? "the answer is not JSON but a web page: the address may be wrong, or a proxy answered"
-    : "the answer is not JSON";
+  return isWebPage(body.trimStart()) ? WEB_PAGE : "the answer is not JSON";
 }
 
 /**
