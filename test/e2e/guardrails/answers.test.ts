@@ -69,7 +69,7 @@ test("an answer without findings passes unchanged, and so does one with findings
   const carded = await whole({ headers: JSON_TYPE, body: noted });
   assert.deepEqual([carded.text, carded.headers.get("x-gateway-guardrails")], [noted, "note=annotate"]);
   const empty = await whole({ headers: JSON_TYPE, body: "" });
-  assert.deepEqual([empty.status, empty.text], [200, ""]);
+  assert.deepEqual([empty.status, empty.code], [502, "upstream_invalid"]);
 });
 
 test("a denied whole answer is a refusal in the dialect's format", async () => {
