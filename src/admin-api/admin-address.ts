@@ -22,7 +22,7 @@ export function addressText(address: AdminAddress): string {
 
 export type ParsedAdminUrl =
   | { readonly kind: "url"; readonly url: string }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "refused"; readonly reason: string };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 /** Path of the API, which is removed: operators may copy the full address. */
@@ -34,11 +34,12 @@ const OWN_PATH = /\/admin\/v1$/;
  */
 export function parseAdminUrl(text: string): ParsedAdminUrl {
   if (!SCHEME.test(text) || !URL.canParse(text))
-    return { kind: "refused", why: "is not a URL such as https://gateway.example" };
+    return { kind: "refused", reason: "is not a URL such as https://gateway.example" };
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    return { kind: "refused", why: "does not begin with http:// or https://" };
-  if (url.username !== "" || url.password !== "") return { kind: "refused", why: "contains a user name or password" };
-  if (url.search !== "" || url.hash !== "") return { kind: "refused", why: "contains a query or a fragment" };
+    return { kind: "refused", reason: "does not begin with http:// or https://" };
+  if (url.username !== "" || url.password !== "")
+    return { kind: "refused", reason: "contains a user name or password" };
+  if (url.search !== "" || url.hash !== "") return { kind: "refused", reason: "contains a query or a fragment" };
   return { kind: "url", url: url.origin + url.pathname.replace(/\/+$/, "").replace(OWN_PATH, "") };
 }

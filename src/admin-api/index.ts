@@ -6,20 +6,34 @@
  */
 
 export * from "./admin-address.ts";
-export { readJson, readText, refusalOf, throwIfRefused } from "./answer.ts";
+export {
+  type AdminClient,
+  type CallInput,
+  type ClientOptions,
+  createAdminClient,
+  type RawOptions,
+} from "./admin-client.ts";
+export { AdminError } from "./admin-error.ts";
+export { BASE_PATH, PROBE_PATHS } from "./admin-paths.ts";
+export {
+  type AdminAnswer,
+  type AdminRequest,
+  type CallOptions,
+  openTransport,
+  type RequestBody,
+  type Transport,
+} from "./admin-transport.ts";
 export { AUDIT_EVENT_RULES } from "./audit-events.ts";
-export { bodyShapeOf, type SentAs } from "./body-shape.ts";
-export { type AdminClient, type CallInput, type ClientOptions, createAdminClient, type RawOptions } from "./client.ts";
-export { AdminError } from "./errors.ts";
-export { type Explanation, explain } from "./explain.ts";
+export { type Explanation, explain } from "./explain-failure.ts";
 export { LIST_GROUPS, type ListDefinition } from "./list-definition.ts";
+export * from "./list-table.ts";
 export { ATTENTION_SEVERITIES } from "./lists/acknowledgements.ts";
 export { KEPT_REQUESTS } from "./lists/requests.ts";
 export { SUSPENSION_KINDS } from "./lists/suspensions.ts";
 export { LISTED_USAGE } from "./lists/usage.ts";
-export * from "./lists.ts";
-export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi.ts";
-export * from "./operation.ts";
+export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi-document.ts";
+export * from "./operation-definition.ts";
+export * from "./operation-table.ts";
 export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
 export { type BackendFailure, type BackendMember, KEPT_FAILURES, MAX_MEMBERS } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
@@ -40,17 +54,9 @@ export type {
   SourceProblem,
   SourceRevision,
 } from "./operations/sources.ts";
-export * from "./operations.ts";
-export { BASE_PATH, PROBE_PATHS } from "./paths.ts";
-export { paramOf, type QueryParam } from "./query-param.ts";
+export { paramOf, type QueryParam } from "./parse-query-param.ts";
+export { readJson, readText, refusalOf, throwIfRefused } from "./read-admin-answer.ts";
 export { rehearsalCoverage, rehearsalSummary } from "./rehearsal-summary.ts";
+export { bodyShapeOf, type RequestContentType as SentAs } from "./request-content-type.ts";
 export { cellText, csvLines } from "./result-csv.ts";
 export { columnNamedTwice, objectLines, objectTexts } from "./result-json.ts";
-export {
-  type AdminAnswer,
-  type AdminRequest,
-  type CallOptions,
-  openTransport,
-  type RequestBody,
-  type Transport,
-} from "./transport.ts";

@@ -1,8 +1,8 @@
 /** Operations of the lists, derived from their definitions. */
 
 import type { ObjectSchema } from "../base/index.ts";
-import { LISTS, type TableName } from "./lists.ts";
-import { NO_BODY, NOTHING, type Operation } from "./operation.ts";
+import { LISTS, type TableName } from "./list-table.ts";
+import { NO_BODY, NOTHING, type Operation } from "./operation-definition.ts";
 
 interface ListOperation<T extends TableName> extends Operation {
   readonly method: "GET";

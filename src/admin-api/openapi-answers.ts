@@ -5,9 +5,9 @@
 
 import { type JsonSchema, REFUSALS, type RefusalCode } from "../base/index.ts";
 import { ANSWERED_BY } from "./every-node.ts";
-import { TABLES } from "./lists.ts";
-import { componentSchemas, reference, referred } from "./openapi-schemas.ts";
-import { COMMON_CODES, type Operation } from "./operation.ts";
+import { TABLES } from "./list-table.ts";
+import { componentSchemas, reference, referenceOrSchema } from "./openapi-schemas.ts";
+import { COMMON_CODES, type Operation } from "./operation-definition.ts";
 
 type Responses = Readonly<Record<string, JsonSchema>>;
 
@@ -27,8 +27,8 @@ const OPEN_CODES: readonly RefusalCode[] = COMMON_CODES.filter((code) => code ==
 /** Returns every code that the operation may answer. */
 function codesOf({ codes, body, isOpen }: Operation): readonly RefusalCode[] {
   const common: readonly RefusalCode[] = isOpen === true ? OPEN_CODES : COMMON_CODES;
-  const held = body.kind === "json" || body.kind === "document" ? BODY_CODES : [];
-  return [...new Set([...common, ...codes, ...held])];
+  const schemaFor = body.kind === "json" || body.kind === "document" ? BODY_CODES : [];
+  return [...new Set([...common, ...codes, ...schemaFor])];
 }
 
 export function responsesOf(operation: Operation): Responses {
@@ -44,7 +44,7 @@ function success(operation: Operation): { readonly status: string; readonly resp
   switch (answer.kind) {
     case "json": {
       const headers = { ...REQUEST_ID, ...(answersRevision(operation) && { etag: reference("headers", "Revision") }) };
-      const content = { [JSON_TYPE]: { schema: referred(answer.schema.json) } };
+      const content = { [JSON_TYPE]: { schema: referenceOrSchema(answer.schema.json) } };
       return { status: String(answer.status), response: { description: "Done.", headers, content } };
     }
     case "list": {
@@ -80,7 +80,7 @@ const listing = (row: JsonSchema, isMeasured: boolean): JsonSchema => ({
   type: "object",
   description: "Rows of a list.",
   properties: {
-    items: { type: "array", description: "The rows.", items: referred(row) },
+    items: { type: "array", description: "The rows.", items: referenceOrSchema(row) },
     index: {
       type: "integer",
       description: "Grows with each change. Send it as `index` of the next read to wait for the next change.",
@@ -119,11 +119,11 @@ export function componentResponses(operations: readonly Operation[]): Responses 
 }
 
 function refused(codes: readonly RefusalCode[]): JsonSchema {
-  const mayPass = codes.some((code) => PASSING_CODES.has(code));
+  const isTransient = codes.some((code) => PASSING_CODES.has(code));
   const only = { properties: { error: { properties: { code: { enum: codes } } } } };
   return {
     description: codes.map((code) => `\`${code}\`: ${REFUSALS[code].cause}`).join(" "),
-    headers: { ...REQUEST_ID, ...(mayPass && { "retry-after": reference("headers", "RetryAfter") }) },
+    headers: { ...REQUEST_ID, ...(isTransient && { "retry-after": reference("headers", "RetryAfter") }) },
     content: { [JSON_TYPE]: { schema: { allOf: [reference("schemas", "Error"), only] } } },
   };
 }

@@ -5,8 +5,8 @@
  */
 
 import type { JsonSchema, Schema } from "../base/index.ts";
+import { TABLES } from "./list-table.ts";
 import { metadata } from "./lists/keys.ts";
-import { TABLES } from "./lists.ts";
 import { auditRecord } from "./operations/audit.ts";
 import { backendFailure, backendMember } from "./operations/backends.ts";
 import { mintedKey } from "./operations/keys.ts";
@@ -59,7 +59,7 @@ export const reference = (kind: "schemas" | "responses" | "parameters" | "header
 });
 
 /** Returns the schema, or a reference to it if it has a name. */
-export function referred(schema: JsonSchema): JsonSchema {
+export function referenceOrSchema(schema: JsonSchema): JsonSchema {
   const name = NAMES.get(schema);
   return name === undefined ? withReferences(schema) : reference("schemas", name);
 }
@@ -72,10 +72,10 @@ function withReferences(schema: JsonSchema): JsonSchema {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
       if (keyword === "properties") {
-        return [keyword, mapValues(value as Readonly<Record<string, JsonSchema>>, referred)];
+        return [keyword, mapValues(value as Readonly<Record<string, JsonSchema>>, referenceOrSchema)];
       }
       const isSchema = keyword === "items" || keyword === "additionalProperties";
-      return [keyword, isSchema && typeof value === "object" ? referred(value as JsonSchema) : value];
+      return [keyword, isSchema && typeof value === "object" ? referenceOrSchema(value as JsonSchema) : value];
     }),
   );
 }

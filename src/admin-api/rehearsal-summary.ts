@@ -29,9 +29,9 @@ export function rehearsalSummary(result: RehearsalResult): string {
 }
 
 function changeText({ outcome, cause, requests, callers }: Change): string {
-  const [most] = callers;
-  const isAll = most?.requests === requests;
-  const callerText = most === undefined ? "" : ` (${isAll ? "all" : count(most.requests)} of ${most.caller})`;
+  const [largest] = callers;
+  const isAll = largest?.requests === requests;
+  const callerText = largest === undefined ? "" : ` (${isAll ? "all" : count(largest.requests)} of ${largest.caller})`;
   switch (outcome) {
     case "refused":
       return `${count(requests)} would be refused by ${cause}${callerText}`;
@@ -52,13 +52,13 @@ export function rehearsalCoverage({
   covered_since: covered,
   unanswered,
   disabled,
-  left,
+  left: unaccounted,
 }: RehearsalResult): string {
   const gaps = [
     ...(Date.parse(covered) > Date.parse(since) ? [`records begin at ${covered}`] : []),
     ...(unanswered.length > 0 ? [`no records from ${unanswered.join(", ")}`] : []),
     ...(disabled.length > 0 ? [`no records are kept on ${disabled.join(", ")}`] : []),
-    ...(left > 0 ? [`${count(left)} requests were not judged in time`] : []),
+    ...(unaccounted > 0 ? [`${count(unaccounted)} requests were not judged in time`] : []),
   ];
   return gaps.join("; ");
 }

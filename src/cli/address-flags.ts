@@ -1,6 +1,6 @@
 /** Flags that select the gateway a verb calls. `choose-address.ts` evaluates them. */
 
-import type { FlagTable } from "./flags.ts";
+import type { FlagTable } from "./parse-flags.ts";
 
 export const addressFlags = {
   socket: {

@@ -4,8 +4,8 @@
  */
 
 import { type AdminAddress, parseAdminUrl } from "../admin-api/index.ts";
-import { UsageError } from "./flags.ts";
-import { type Io, resolvePath } from "./io.ts";
+import { UsageError } from "./parse-flags.ts";
+import { type Io, resolvePath } from "./process-io.ts";
 
 export interface AddressFlags {
   readonly socket: string | undefined;
@@ -25,13 +25,13 @@ export function chooseAddress(flags: AddressFlags, io: Io): AdminAddress {
 export function chooseAddresses(flags: AddressFlags, io: Io): readonly [AdminAddress, ...AdminAddress[]] {
   const { socket, url, from } = addressChoice(flags, io);
   if (socket !== undefined) return [{ kind: "socket", path: resolvePath(io, socket) }];
-  const [first = "", ...others] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
-  return [networkAddress(first, from, io), ...others.map((other) => networkAddress(other, from, io))];
+  const [first = "", ...otherAddresses] = [...new Set((url ?? "").split(",").map((item) => item.trim()))];
+  return [networkAddress(first, from, io), ...otherAddresses.map((other) => networkAddress(other, from, io))];
 }
 
 function networkAddress(text: string, from: string, io: Io): AdminAddress {
   const parsed = parseAdminUrl(text);
-  if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.why}`);
+  if (parsed.kind === "refused") throw new UsageError(`${from} ${parsed.reason}`);
   return { kind: "url", url: parsed.url, token: tokenFromSignIn(io, parsed.url) };
 }
 

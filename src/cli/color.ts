@@ -1,6 +1,6 @@
 /** Decides whether human-readable output is colored. */
 
-import type { Io } from "./io.ts";
+import type { Io } from "./process-io.ts";
 
 /** Follows NO_COLOR (no-color.org). FORCE_COLOR enables color even if stdout is not a terminal. */
 export function isColored(io: Io): boolean {

@@ -2,7 +2,7 @@
 
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { type Io, resolvePath } from "./io.ts";
+import { type Io, resolvePath } from "./process-io.ts";
 
 /** Maximum number of folder entries that are read, and of names that are returned. */
 const MAX_READ = 10_000;

@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import type { AdminAddress } from "../admin-api/index.ts";
 import { escapeControls } from "../base/index.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "./process-io.ts";
 
 const TIME_LIMIT_MS = 60_000;
 /** Maximum bytes of stdout and stderr together. */
@@ -47,9 +47,9 @@ export async function runCommand(
     let size = 0;
     let endReason: string | undefined;
     let killTimer: NodeJS.Timeout | undefined;
-    const end = (words: string): void => {
+    const end = (reason: string): void => {
       if (endReason !== undefined) return;
-      endReason = words;
+      endReason = reason;
       kill(child.pid, "SIGTERM");
       killTimer = setTimeout(() => kill(child.pid, "SIGKILL"), GRACE_MS);
     };
@@ -57,8 +57,8 @@ export async function runCommand(
     const onAbort = (): void => end("ended");
     signal.addEventListener("abort", onAbort, { once: true });
     const keepOutput = (chunk: Buffer): void => {
-      const room = MAX_OUTPUT_BYTES - size;
-      if (room > 0) output.push(chunk.subarray(0, room));
+      const remainingBytes = MAX_OUTPUT_BYTES - size;
+      if (remainingBytes > 0) output.push(chunk.subarray(0, remainingBytes));
       size += chunk.length;
       if (size > MAX_OUTPUT_BYTES) end("ended: its output exceeded 1 MiB");
     };

@@ -6,8 +6,8 @@
 import type { AdminAddress } from "../admin-api/index.ts";
 import type { NamedEndpoint } from "../console/index.ts";
 import { chooseAddresses } from "./choose-address.ts";
-import { UsageError } from "./flags.ts";
-import type { Io } from "./io.ts";
+import { UsageError } from "./parse-flags.ts";
+import type { Io } from "./process-io.ts";
 
 /** Returns the gateways. If two have the same name, the first is kept, so a setting takes precedence over a sign-in. */
 export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise<readonly NamedEndpoint[]> {

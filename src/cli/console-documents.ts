@@ -7,8 +7,8 @@
 import { stat } from "node:fs/promises";
 import type { ConsolePorts } from "../console/index.ts";
 import { runInChild } from "./console-trials/run-in-child.ts";
-import { UsageError } from "./flags.ts";
-import { type Io, resolvePath } from "./io.ts";
+import { UsageError } from "./parse-flags.ts";
+import { type Io, resolvePath } from "./process-io.ts";
 
 const SILENT = { onProgress: () => undefined };
 
@@ -34,11 +34,11 @@ export function createDocumentPorts(io: Io): ConsolePorts["documents"] {
     async write({ file, text, after }, signal) {
       if (file === undefined) throw new Error("no file owns the document");
       // Loaded only here, so that the first frame does not wait for the modules that read documents.
-      const { openDeployment } = await import("./packs/document.ts");
+      const { openDeployment } = await import("./packs/pack-target-file.ts");
       const { whyFileDiffers } = await import("./console-trials/owned-document.ts");
       const opened = await openDeployment(file, true, { ...io, signal });
-      const why = whyFileDiffers(opened, file, text);
-      if (why !== undefined) throw new UsageError(why);
+      const problem = whyFileDiffers(opened, file, text);
+      if (problem !== undefined) throw new UsageError(problem);
       signal.throwIfAborted();
       await opened.write(after);
     },

@@ -11,10 +11,10 @@ import { completePath } from "./complete-path.ts";
 import { runCommand } from "./console-command.ts";
 import { createDocumentPorts } from "./console-documents.ts";
 import { editText } from "./edit-text.ts";
-import { UsageError } from "./flags.ts";
 import { follow } from "./follow.ts";
-import { type Io, resolvePath } from "./io.ts";
-import { sizeText } from "./progress.ts";
+import { UsageError } from "./parse-flags.ts";
+import { type Io, resolvePath } from "./process-io.ts";
+import { sizeText } from "./progress-line.ts";
 import { stateHome } from "./state-home.ts";
 import { fileTarget, writeWhole } from "./write-atomically.ts";
 

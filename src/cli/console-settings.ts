@@ -8,13 +8,13 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import type { Fault, Read, Settings, ThemeSpec } from "../console/index.ts";
-import { UsageError } from "./flags.ts";
-import { type Io, resolvePath } from "./io.ts";
+import { UsageError } from "./parse-flags.ts";
+import { type Io, resolvePath } from "./process-io.ts";
 
 interface FoundSettings {
   readonly path: string | undefined;
   readonly read: Read<Settings>;
-  readonly isThere: boolean;
+  readonly exists: boolean;
 }
 
 /**
@@ -32,10 +32,10 @@ export async function findSettings(io: Io): Promise<FoundSettings> {
   const { NO_SETTINGS, settingsReader, VIEWS } = await import("../console/index.ts");
   const path = settingsPath(io);
   const none: Read<Settings> = { kind: "good", value: NO_SETTINGS };
-  if (path === undefined) return { path, read: none, isThere: false };
+  if (path === undefined) return { path, read: none, exists: false };
   const text = await textOf(path);
-  if (text.kind === "none") return { path, read: none, isThere: false };
-  if (text.kind === "refused") return { path, read: { kind: "bad", faults: [text.fault] }, isThere: true };
+  if (text.kind === "none") return { path, read: none, exists: false };
+  if (text.kind === "refused") return { path, read: { kind: "bad", faults: [text.fault] }, exists: true };
   const { readSettings } = await settingsReader();
   return {
     path,
@@ -43,7 +43,7 @@ export async function findSettings(io: Io): Promise<FoundSettings> {
       text.text,
       VIEWS.map(({ id }) => id),
     ),
-    isThere: true,
+    exists: true,
   };
 }
 
@@ -85,12 +85,12 @@ export const faultLine = (path: string, { line, column, message, remedy }: Fault
  * file.
  */
 export async function chooseTheme(
-  given: string | undefined,
+  requestedTheme: string | undefined,
   { theme, themes }: Settings,
   io: Io,
 ): Promise<ThemeSpec | undefined> {
   const { BUILT_IN, settingsReader } = await import("../console/index.ts");
-  const name = given ?? theme;
+  const name = requestedTheme ?? theme;
   if (name === undefined || name === "auto") return undefined;
   const known = BUILT_IN.get(name) ?? themes.get(name);
   if (known !== undefined) return known;

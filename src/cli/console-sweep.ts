@@ -10,7 +10,6 @@ import { parseDocument } from "yaml";
 import { splitWords } from "../base/index.ts";
 import type { ChangedCase, JobOptions, OwnedDocument, SweepAnswer, SweepResult } from "../console/index.ts";
 import { detectorThreshold } from "./console-trials/owned-document.ts";
-import { clip, type FlagsOf, parseFlags, UsageError } from "./flags.ts";
 import {
   type ChangingCase,
   casesOf,
@@ -33,8 +32,9 @@ import {
   surveyOf,
   unmarkedWarnings,
 } from "./guardrail-eval/index.ts";
-import type { Io } from "./io.ts";
-import { guardrailsEvalFlags } from "./specs.ts";
+import { clipArgument, type FlagsOf, parseFlags, UsageError } from "./parse-flags.ts";
+import type { Io } from "./process-io.ts";
+import { guardrailsEvalFlags } from "./verb-flags.ts";
 
 const { detector, kind, types, parallel, limit, rename } = guardrailsEvalFlags;
 /**
@@ -83,32 +83,32 @@ export async function runSweepInProcess(
 
   const notes: string[] = [];
   const note = (line: string): void => void (notes.length < MAX_NOTES && notes.push(line));
-  const quiet: Io = { ...io, signal, isTerminal: () => false, stderr: lineWriter(onProgress) };
+  const sweepIo: Io = { ...io, signal, isTerminal: () => false, stderr: lineWriter(onProgress) };
   onProgress("compiling the guardrails in force");
   const { source, file, text } = document;
-  const own = options.detector === undefined ? undefined : detectorThreshold(text, options.detector);
+  const ownThreshold = options.detector === undefined ? undefined : detectorThreshold(text, options.detector);
   const detector = options.detector;
-  const detectorOfThreshold = own === undefined ? undefined : detector;
+  const detectorOfThreshold = ownThreshold === undefined ? undefined : detector;
   const place = { path: join(io.cwd, "deployment.yaml"), ...(file !== undefined && { path: file }) };
-  const compiled = await compileSubjectIn({ ...place, name: file ?? `source ${source}`, text }, quiet, {
+  const compiled = await compileSubjectIn({ ...place, name: file ?? `source ${source}`, text }, sweepIo, {
     sweeps: true,
-    detectorOfThreshold: detectorOfThreshold,
+    detectorOfThreshold,
   });
   if (compiled.kind === "refused") return refused(compiled.problems);
   const { subject } = compiled;
   try {
     checkJudges(subject, options);
-    const asked = {
+    const sweepOptions = {
       options,
       files,
       note,
       onProgress,
       detectorOfThreshold,
-      inForce: own?.threshold ?? subject.scoreThreshold,
+      inForce: ownThreshold?.threshold ?? subject.scoreThreshold,
     };
-    const result = await runSweep(subject, asked, quiet);
+    const result = await runSweep(subject, sweepOptions, sweepIo);
     for (const line of judgeCallTexts(subject)) note(line);
-    return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: own !== undefined } };
+    return { kind: "done", result: { ...result, source, notes, detector, isOwnThreshold: ownThreshold !== undefined } };
   } finally {
     await subject.close();
   }
@@ -155,7 +155,7 @@ async function runSweep(
   const types = [...new Set(wanted.map(names))];
   const survey = await surveyOf(casesOf(data, options.limit, createWarner(note)), names);
   signal.throwIfAborted();
-  if (survey.cases === 0) throw new UsageError(`no case is in ${files.map(clip).join(", ")}`);
+  if (survey.cases === 0) throw new UsageError(`no case is in ${files.map(clipArgument).join(", ")}`);
   if (survey.textBytes > MAX_TEXT_BYTES) {
     throw new UsageError(
       `the texts are over ${MAX_TEXT_BYTES >> 20} MiB: take fewer with -limit, or run 'gateway guardrails eval -sweep'`,
@@ -175,7 +175,7 @@ async function runSweep(
     signal,
   });
   const startedAt = io.now();
-  const atIntervals = every(PROGRESS_MS, io);
+  const atIntervals = atMostEvery(PROGRESS_MS, io);
   let done = 0;
   const cases = await forEachParallel(
     casesOf(data, options.limit, () => undefined),
@@ -246,7 +246,7 @@ function faultText({ missed, missedLabels, extra, extraLabels }: Faults): string
 }
 
 /** Returns a function that runs its argument at most once every `ms` milliseconds, and otherwise skips it. */
-function every(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void {
+function atMostEvery(ms: number, { now }: Pick<Io, "now">): (work: () => void) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (work) => {
     if (now() - last < ms) return;

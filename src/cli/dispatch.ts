@@ -3,9 +3,9 @@
  * a separate file in the build.
  */
 
-import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./flags.ts";
 import { holdSighup } from "./hold-sighup.ts";
-import type { ExitStatus, Io } from "./io.ts";
+import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./parse-flags.ts";
+import type { ExitStatus, Io } from "./process-io.ts";
 import type { Entry, Positionals } from "./verb-table.ts";
 
 /**
@@ -23,9 +23,9 @@ type Loaders = { readonly [Name in keyof FlagsByName]: () => Promise<VerbModule<
 
 const LOADERS: Loaders = {
   async ""() {
-    const held = holdSighup();
+    const heldSighup = holdSighup();
     const { run } = await import("./verbs/run.ts");
-    return { run: (options, positionals, io) => run(options, positionals, io, held) };
+    return { run: (options, positionals, io) => run(options, positionals, io, heldSighup) };
   },
   check: () => import("./verbs/check.ts"),
   schema: () => import("./verbs/schema.ts"),
@@ -48,24 +48,24 @@ const LOADERS: Loaders = {
   explain: () => import("./verbs/explain.ts"),
   rehearse: () => import("./verbs/rehearse.ts"),
   wait: () => import("./verbs/wait.ts"),
-  suspend: async () => (await import("./operate/suspensions.ts")).suspend,
-  lift: async () => (await import("./operate/suspensions.ts")).lift,
-  "keys mint": async () => (await import("./operate/keys.ts")).mint,
-  "keys rotate": async () => (await import("./operate/keys.ts")).rotate,
-  "keys revoke": async () => (await import("./operate/keys.ts")).revoke,
-  "keys find": async () => (await import("./operate/keys.ts")).find,
-  "secrets put": async () => (await import("./operate/secrets.ts")).put,
-  "secrets list": async () => (await import("./operate/secrets.ts")).list,
-  "secrets delete": async () => (await import("./operate/secrets.ts")).remove,
-  ack: async () => (await import("./operate/acknowledgements.ts")).ack,
-  unack: async () => (await import("./operate/acknowledgements.ts")).unack,
-  "config show": async () => (await import("./operate/config.ts")).show,
-  "config diff": async () => (await import("./operate/config.ts")).diff,
-  "config apply": async () => (await import("./operate/config.ts")).apply,
-  "config history": async () => (await import("./operate/config.ts")).history,
-  "config rollback": async () => (await import("./operate/config.ts")).rollback,
-  "config edit": async () => (await import("./operate/config.ts")).edit,
-  "config reload": async () => (await import("./operate/config.ts")).reload,
+  suspend: async () => (await import("./operate/suspend-verbs.ts")).suspend,
+  lift: async () => (await import("./operate/suspend-verbs.ts")).lift,
+  "keys mint": async () => (await import("./operate/key-verbs.ts")).mint,
+  "keys rotate": async () => (await import("./operate/key-verbs.ts")).rotate,
+  "keys revoke": async () => (await import("./operate/key-verbs.ts")).revoke,
+  "keys find": async () => (await import("./operate/key-verbs.ts")).find,
+  "secrets put": async () => (await import("./operate/secret-verbs.ts")).put,
+  "secrets list": async () => (await import("./operate/secret-verbs.ts")).list,
+  "secrets delete": async () => (await import("./operate/secret-verbs.ts")).remove,
+  ack: async () => (await import("./operate/acknowledge-verbs.ts")).ack,
+  unack: async () => (await import("./operate/acknowledge-verbs.ts")).unack,
+  "config show": async () => (await import("./operate/config-verbs.ts")).show,
+  "config diff": async () => (await import("./operate/config-verbs.ts")).diff,
+  "config apply": async () => (await import("./operate/config-verbs.ts")).apply,
+  "config history": async () => (await import("./operate/config-verbs.ts")).history,
+  "config rollback": async () => (await import("./operate/config-verbs.ts")).rollback,
+  "config edit": async () => (await import("./operate/config-verbs.ts")).edit,
+  "config reload": async () => (await import("./operate/config-verbs.ts")).reload,
   admin: () => import("./verbs/admin.ts"),
   query: () => import("./verbs/query.ts"),
   login: () => import("./verbs/login.ts"),

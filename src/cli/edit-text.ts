@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { clip } from "./flags.ts";
-import type { Io } from "./io.ts";
+import { clipArgument } from "./parse-flags.ts";
+import type { Io } from "./process-io.ts";
 
 /**
  * Resolves with the text as the editor left it; `name` names the temporary file, which only this user may read. Rejects when
@@ -31,5 +31,6 @@ async function runEditor(file: string, { env, signal }: Pick<Io, "env" | "signal
     child.once("error", failed);
     child.once("exit", done);
   });
-  if (status !== 0) throw new Error(`the editor '${clip(editor)}' ended with status ${status}; nothing was changed`);
+  if (status !== 0)
+    throw new Error(`the editor '${clipArgument(editor)}' ended with status ${status}; nothing was changed`);
 }

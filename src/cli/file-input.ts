@@ -2,8 +2,8 @@
 
 import { constants, createReadStream, type ReadStream } from "node:fs";
 import { open } from "node:fs/promises";
-import { clip, UsageError } from "./flags.ts";
-import { type Io, resolvePath } from "./io.ts";
+import { clipArgument, UsageError } from "./parse-flags.ts";
+import { type Io, resolvePath } from "./process-io.ts";
 
 export interface FileInput {
   /** False for a pipe, which can be read once and has no size. */
@@ -25,7 +25,7 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
     // Opens a pipe without waiting for a writer; the reader of the stream waits, and a signal ends that.
     await using file = await open(whole, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const stat = await file.stat();
-    if (stat.isDirectory()) throw new UsageError(`'${clip(path)}' is a directory`);
+    if (stat.isDirectory()) throw new UsageError(`'${clipArgument(path)}' is a directory`);
     const { buffer, bytesRead } = stat.isFile()
       ? await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
       : { buffer: Buffer.alloc(0), bytesRead: 0 };
@@ -33,7 +33,7 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
     return { isRegular: stat.isFile(), size, head: buffer.subarray(0, bytesRead), open: openStream };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`'${clip(path)}' cannot be read: ${whyUnreadable(error)}`);
+    throw new UsageError(`'${clipArgument(path)}' cannot be read: ${whyUnreadable(error)}`);
   }
 }
 
@@ -44,8 +44,8 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
 export async function readRegular(path: string, shown: string, maxBytes: number): Promise<Buffer> {
   await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   const stat = await file.stat();
-  if (!stat.isFile()) throw new UsageError(`'${clip(shown)}' cannot be read: it is not a regular file`);
-  if (stat.size > maxBytes) throw new UsageError(`'${clip(shown)}' is longer than ${maxBytes} bytes`);
+  if (!stat.isFile()) throw new UsageError(`'${clipArgument(shown)}' cannot be read: it is not a regular file`);
+  if (stat.size > maxBytes) throw new UsageError(`'${clipArgument(shown)}' is longer than ${maxBytes} bytes`);
   return await file.readFile();
 }
 

@@ -1,5 +1,5 @@
 /** Finds the verb that the words of a command line name. */
-import { clip, didYouMean, UsageError } from "./flags.ts";
+import { clipArgument, didYouMean, UsageError } from "./parse-flags.ts";
 import { DAEMON, ENTRIES, type Entry, VERBS } from "./verb-table.ts";
 import { VERBS_OF_OTHER_TOOLS } from "./verbs-of-other-tools.ts";
 
@@ -9,20 +9,20 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
   // Users expect `-version` in every program. The bare command would treat it as a flag of the daemon.
   if (first === "-version" || first === "--version") return findVerb(["version", ...args.slice(1)]);
   if (first === undefined || first.startsWith("-")) return { verb: DAEMON, rest: args };
-  const two = `${first} ${second}`;
+  const twoWords = `${first} ${second}`;
   for (const verb of ENTRIES) {
-    if (verb.name === two) return { verb, rest: args.slice(2) };
+    if (verb.name === twoWords) return { verb, rest: args.slice(2) };
     if (verb.name === first) return { verb, rest: args.slice(1) };
   }
-  const followers = groupWords(first);
-  if (followers.length > 0) {
-    const hint = second === undefined ? "" : didYouMean(second, followers);
-    throw new UsageError(`'${clip(first)}' is followed by ${followers.join(" or ")}${hint}`);
+  const secondWords = groupWords(first);
+  if (secondWords.length > 0) {
+    const hint = second === undefined ? "" : didYouMean(second, secondWords);
+    throw new UsageError(`'${clipArgument(first)}' is followed by ${secondWords.join(" or ")}${hint}`);
   }
-  const elsewhere = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
-  if (elsewhere !== undefined) throw new UsageError(`there is no verb '${clip(first)}': ${elsewhere}`);
+  const equivalent = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
+  if (equivalent !== undefined) throw new UsageError(`there is no verb '${clipArgument(first)}': ${equivalent}`);
   const names = VERBS.flatMap(({ name }) => [name, name.replace(/ .*/, "")]);
-  throw new UsageError(`unknown verb '${clip(first)}'${didYouMean(first, names)}`);
+  throw new UsageError(`unknown verb '${clipArgument(first)}'${didYouMean(first, names)}`);
 }
 
 /** Returns the second words of the verbs that begin with this word: `mint`, `rotate` and so on for `keys`. */

@@ -20,7 +20,7 @@ export async function* follow(
   path: string,
   fromEnd: number,
   signal: AbortSignal,
-  onWaiting: (why: string | undefined) => void = () => {},
+  onWaiting: (reason: string | undefined) => void = () => {},
 ): AsyncGenerator<string> {
   let isFirst = true;
   while (!signal.aborted) {

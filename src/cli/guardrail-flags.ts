@@ -1,7 +1,7 @@
 /** Flags of the verbs of guardrails. */
 
 import { addressFlags } from "./address-flags.ts";
-import type { FlagTable } from "./flags.ts";
+import type { FlagTable } from "./parse-flags.ts";
 
 export const guardrailsEvalFlags = {
   config: {

@@ -31,7 +31,7 @@ export function scoreText({ trace }: Rehearsal["findings"][number]): string {
 }
 
 /** Returns one line per detector that did not read the texts, with the reason. */
-export const unaskedTexts = ({ detectors }: Rehearsal): readonly string[] =>
+export const unreadTexts = ({ detectors }: Rehearsal): readonly string[] =>
   detectors.flatMap(({ name, in_force: isInForce, asked, kinds }) => {
     if (asked) return [];
     return [`${name}: ${isInForce ? `it reads ${kinds.join(", ")}` : "the profile leaves it out"}`];

@@ -5,7 +5,7 @@
 
 import { escapeControls, escapeControlsOfLines } from "../base/index.ts";
 import type { Rehearsal } from "../server/core/guardrails/index.ts";
-import { finderText, REMOVED_WORDS, scoreText, unaskedTexts } from "./guardrail-text.ts";
+import { finderText, REMOVED_WORDS, scoreText, unreadTexts } from "./guardrail-text.ts";
 import { type TextColumn, tableLines } from "./table-text.ts";
 
 export interface ShownAs {
@@ -29,13 +29,13 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
   yield `${bold("decision")}  ${decisionWords(rehearsal, isColored)}\n`;
   if (message !== null) yield `${bold("message")}   ${escapeControls(message)}\n`;
   for (const { detector, kind, refuses } of failures) {
-    const what = refuses ? "the message is refused for it" : "the message is forwarded without it";
-    yield `${bold("failed")}    ${escapeControls(detector)}: ${kind}; ${what}\n`;
+    const consequence = refuses ? "the message is refused for it" : "the message is forwarded without it";
+    yield `${bold("failed")}    ${escapeControls(detector)}: ${kind}; ${consequence}\n`;
   }
   for (const { rule, part, error } of skipped) {
     yield `${bold("skipped")}   ${escapeControls(rule)}: its \`${part}\` could not be evaluated (${error})\n`;
   }
-  for (const words of unaskedTexts(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
+  for (const words of unreadTexts(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
   if (rehearsal.detectors.length === 0) yield "There are no detectors.\n";
 
   if (findings.length === 0) yield `\n${bold("Nothing was found.")}\n`;

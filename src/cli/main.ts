@@ -8,8 +8,8 @@
 import { waitForNativeCalls } from "../base/index.ts";
 import { invoke } from "./dispatch.ts";
 import { findVerb, isGroupWord } from "./find-verb.ts";
-import { UsageError } from "./flags.ts";
-import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./io.ts";
+import { UsageError } from "./parse-flags.ts";
+import { type ExitStatus, Interrupted, type Io, OutputLost, processIo } from "./process-io.ts";
 
 /** Runs the process from its arguments to its end. */
 export async function main(args: readonly string[]): Promise<void> {

@@ -5,7 +5,7 @@
 
 import { type AdminAddress, AdminError, explain } from "../admin-api/index.ts";
 import { escapeControls } from "../base/index.ts";
-import type { ExitStatus, Io } from "./io.ts";
+import type { ExitStatus, Io } from "./process-io.ts";
 
 const REFUSED: ExitStatus = 1;
 const UNREACHABLE: ExitStatus = 3;
@@ -13,7 +13,7 @@ const UNREACHABLE: ExitStatus = 3;
 /** Reports a failed call. Rethrows `error` if it is not the failure of a call, or if the verb was interrupted. */
 export function reportFailure(verb: string, error: unknown, address: AdminAddress, io: Io): ExitStatus {
   if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-  const { words: text, remedy, isUnreachable } = explain(error, address);
+  const { text, remedy, isUnreachable } = explain(error, address);
   io.stderr.write(`gateway ${verb}: ${escapeControls(text)}\n`);
   if (remedy !== undefined) io.stderr.write(`try: ${remedy}\n`);
   if (isUnreachable) return UNREACHABLE;

@@ -1,7 +1,7 @@
 /** Converts the error of a failed start to an exit status and a message. Statuses: design decisions, section 5. */
 
 import { GatewayError } from "../base/index.ts";
-import type { ExitStatus } from "./io.ts";
+import type { ExitStatus } from "./process-io.ts";
 
 const STORAGE = 11;
 export const CANNOT_LISTEN = 12;
@@ -16,14 +16,14 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns a short reason why an address could not be bound. */
-export const whyNotBound = ({ code, message }: NodeJS.ErrnoException): string => CANNOT_BIND.get(code ?? "") ?? message;
+export const bindReason = ({ code, message }: NodeJS.ErrnoException): string => CANNOT_BIND.get(code ?? "") ?? message;
 
 export function startFailure(error: unknown): { readonly status: ExitStatus; readonly message: string } {
   if (error instanceof GatewayError) return { status: 1, message: error.message };
   const { code, syscall, message, cause } = error as NodeJS.ErrnoException;
   // An error that names the listener has the system's error as its cause.
-  const why = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
-  if (why !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${why} (${message})` };
+  const reason = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
+  if (reason !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${reason} (${message})` };
   // Any other reason, such as a link-local address without a zone.
   if (syscall === "listen") return { status: CANNOT_LISTEN, message: `cannot listen: ${message}` };
   const { name } = error as Error;

@@ -2,7 +2,7 @@
 
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import type { Io } from "./io.ts";
+import type { Io } from "./process-io.ts";
 
 /** Returns the folder; `undefined` if neither HOME nor XDG_STATE_HOME is an absolute path. Relative paths are ignored. */
 export function stateHome({ env }: Pick<Io, "env">): string | undefined {

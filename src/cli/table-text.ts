@@ -28,7 +28,7 @@ export function* tableLines(
   width?: number,
 ): Generator<string> {
   const table = [columns.map(({ name }) => cell(name)), ...rows.map((row) => columns.map((_, at) => cell(row[at])))];
-  const natural = columns.map((_, at) => table.reduce((most, row) => Math.max(most, row[at]?.cells ?? 0), 0));
+  const natural = columns.map((_, at) => table.reduce((max, row) => Math.max(max, row[at]?.cells ?? 0), 0));
   const widths = width === undefined ? natural : fitWidths(columns, natural, width);
   for (const row of table) {
     const text = lineOf(row, columns, widths);
@@ -61,9 +61,11 @@ function lineOf(row: readonly Cell[], columns: readonly TextColumn[], widths: re
 /** Returns the widths of the columns. Text columns share one maximum width, the largest with which the line fits. */
 function fitWidths(columns: readonly TextColumn[], natural: readonly number[], width: number): readonly number[] {
   const bounded = (bound: number) =>
-    natural.map((own, at) => (columns[at]?.isNumeric ? own : Math.min(own, Math.max(bound, MIN_CELLS))));
+    natural.map((naturalWidth, at) =>
+      columns[at]?.isNumeric ? naturalWidth : Math.min(naturalWidth, Math.max(bound, MIN_CELLS)),
+    );
   const total = (widths: readonly number[]) =>
-    widths.reduce((sum, own) => sum + own, 0) + GAP.length * Math.max(0, widths.length - 1);
+    widths.reduce((sum, naturalWidth) => sum + naturalWidth, 0) + GAP.length * Math.max(0, widths.length - 1);
   let bound = Math.max(MIN_CELLS, ...natural);
   while (bound > MIN_CELLS && total(bounded(bound)) > width) bound -= 1;
   return bounded(bound);

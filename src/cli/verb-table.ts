@@ -1,11 +1,12 @@
 /**
  * Verbs as data for dispatch, help and shell completion.
  *
- * A verb needs an entry here, its flags in `specs.ts`, a line in `dispatch.ts`, and a file in `verbs/` that exports
+ * A verb needs an entry here, its flags in `verb-flags.ts`, a line in `dispatch.ts`, and a file in `verbs/` that exports
  * `run`. Source: specification document 1, "Command line".
  */
 
-import { OPERATE_VERBS } from "./operate/verbs.ts";
+import { OPERATE_VERBS } from "./operate/operate-verbs.ts";
+import { type Positionals, SCHEMAS, SHELLS, type Verb } from "./verb.ts";
 import {
   adminFlags,
   auditVerifyFlags,
@@ -33,8 +34,7 @@ import {
   snapshotRestoreFlags,
   snapshotSaveFlags,
   versionFlags,
-} from "./specs.ts";
-import { type Positionals, SCHEMAS, SHELLS, type Verb } from "./verb.ts";
+} from "./verb-flags.ts";
 
 export * from "./verb.ts";
 
@@ -72,7 +72,7 @@ export const ENTRIES = [
       "of every key. An editor with a YAML language server checks and completes a file whose first line is " +
       "'# yaml-language-server: $schema=PATH', where PATH is the file that this was written to.",
     flags: noFlags,
-    positionals: { usage: SCHEMAS.join("|"), min: 1, max: 1, words: "schemas" },
+    positionals: { usage: SCHEMAS.join("|"), min: 1, max: 1, suggestions: "schemas" },
   },
   {
     name: "import",
@@ -236,7 +236,7 @@ export const ENTRIES = [
       "Sends one request and prints the body of the answer. METHOD defaults to GET; PATH is keys, /keys or " +
       "/admin/v1/keys. The status is 1 when the API answers 400 or above, and 3 when the gateway cannot be reached.",
     flags: adminFlags,
-    positionals: { usage: "[METHOD] PATH", min: 1, max: 2, words: "operations" },
+    positionals: { usage: "[METHOD] PATH", min: 1, max: 2, suggestions: "operations" },
   },
   {
     name: "query",
@@ -346,7 +346,7 @@ export const ENTRIES = [
     summary: "print the completion script of a shell",
     description: "Prints the script; for bash, put `source <(gateway completion bash)` into ~/.bashrc.",
     flags: completionFlags,
-    positionals: { usage: SHELLS.join("|"), min: 0, max: 1, words: "shells" },
+    positionals: { usage: SHELLS.join("|"), min: 0, max: 1, suggestions: "shells" },
   },
   {
     name: "help",
@@ -356,7 +356,7 @@ export const ENTRIES = [
       "Prints the list of verbs, or the help of one. 'gateway help environment' lists the environment variables, and " +
       "'gateway help exit-status' the exit statuses.",
     flags: noFlags,
-    positionals: { usage: "[VERB]", min: 0, max: 2, words: "verbs" },
+    positionals: { usage: "[VERB]", min: 0, max: 2, suggestions: "verbs" },
   },
 ] as const satisfies readonly Verb[];
 

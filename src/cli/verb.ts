@@ -1,6 +1,6 @@
 /** Description of a verb of the command line. */
 
-import type { FlagTable } from "./flags.ts";
+import type { FlagTable } from "./parse-flags.ts";
 
 /** Shells that have a completion script. */
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -18,7 +18,7 @@ export interface Positionals {
   readonly min: number;
   readonly max: number;
   /** Fixed set of values that the shell completes. */
-  readonly words?: "shells" | "schemas" | "verbs" | "operations" | "lists" | "conditions";
+  readonly suggestions?: "shells" | "schemas" | "verbs" | "operations" | "lists" | "conditions";
   /** Kind of names that the shell completes from the running gateway, through `gateway completion -names`. */
   readonly names?: NameKind;
   /** True if the arguments are file names, which the shell completes. */

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { UsageError } from "./flags.ts";
+import { UsageError } from "./parse-flags.ts";
 
 export type FileTarget =
   /** Regular file. `path` has its symbolic links resolved. */

@@ -34,7 +34,7 @@ for (const [text, why] of REFUSED) {
   test(`'${text}' is not a gateway URL`, () => {
     const parsed = parseAdminUrl(text);
     assert.ok(parsed.kind === "refused");
-    assert.match(parsed.why, why);
-    assert.doesNotMatch(parsed.why, /hunter2/);
+    assert.match(parsed.reason, why);
+    assert.doesNotMatch(parsed.reason, /hunter2/);
   });
 }

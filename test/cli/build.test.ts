@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { versionLine } from "../../src/cli/build.ts";
 import { execute } from "../../src/cli/main.ts";
 import { FEATURE_RANGE } from "../../src/server/core/state/index.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const LEVELS = `feature levels 1 to ${FEATURE_RANGE.max}`;
 const PLATFORM = `node ${process.versions.node}, ${process.platform}/${process.arch}`;

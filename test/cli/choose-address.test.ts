@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { addressText } from "../../src/admin-api/index.ts";
 import { chooseAddress } from "../../src/cli/choose-address.ts";
 import { execute } from "../../src/cli/main.ts";
-import { bufferIo } from "./buffers.ts";
-import { json, onPort, refusal, standIn } from "./stand-in.ts";
+import { bufferIo } from "./buffer-io.ts";
+import { json, onPort, refusal, standIn } from "./fake-gateway.ts";
 
 type Env = Readonly<Record<string, string>>;
 

@@ -11,7 +11,7 @@ import { withScalar } from "../../src/cli/console-trials/owned-document.ts";
 import type { OwnedDocument } from "../../src/console/index.ts";
 import { builtInPackIds } from "../../src/server/node/index.ts";
 import { atEnd } from "../e2e/support/wait.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const never = new AbortController().signal;
 const quiet = { signal: never, onProgress: () => undefined };

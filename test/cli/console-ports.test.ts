@@ -10,7 +10,7 @@ import { createPorts } from "../../src/cli/console-ports.ts";
 import type { ConsolePorts } from "../../src/console/index.ts";
 import { listenLocally } from "../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const never = new AbortController().signal;
 const once = { signal: never, replaces: false };

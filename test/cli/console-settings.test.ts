@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { runCommand } from "../../src/cli/console-command.ts";
 import { execute } from "../../src/cli/main.ts";
 import { atEnd, type Owner } from "../e2e/support/wait.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 async function withSettings(owner: Owner, text?: string): Promise<{ path: string; env: Record<string, string> }> {
   const folder = await mkdtemp(join(tmpdir(), "settings-"));

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { createDocumentPorts } from "../../src/cli/console-documents.ts";
 import { execute } from "../../src/cli/main.ts";
 import type { OwnedDocument, SweepAnswer, SweepResult } from "../../src/console/index.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const GUARDRAILS = { score_threshold: 0.42, detectors: [{ type: "pii", prefilter: "pure" }] };
 const DOCUMENT = JSON.stringify({ guardrails: GUARDRAILS });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { envoyBootstrap } from "../../src/cli/dev/envoy.ts";
+import { envoyBootstrap } from "../../src/cli/dev/envoy-bootstrap.ts";
 import { filterSettings } from "../../src/server/inspector/index.ts";
 import { EXAMPLES, istioFilter } from "../e2e/inspector/support/istio-filter.ts";
 

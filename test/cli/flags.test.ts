@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "../../src/cli/flags.ts";
+import { didYouMean, type FlagsOf, type FlagTable, parseFlags, UsageError } from "../../src/cli/parse-flags.ts";
 
 const table = {
   config: { kind: "string", value: "PATH", meaning: "a file" },

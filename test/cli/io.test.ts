@@ -8,7 +8,7 @@ import { test } from "node:test";
 /** Runs `body` with `io` and `leave`; it resolves its own imports. */
 function child(body: string): ChildProcess {
   const program = `
-    import { processIo } from "./src/cli/io.ts";
+    import { processIo } from "./src/cli/process-io.ts";
     const leave = (status) => process.exit(status);
     const io = processIo(() => leave(130));
     const aborted = new Promise((done) => io.signal.addEventListener("abort", () => done(io.signal.reason.by)));

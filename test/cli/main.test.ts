@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findVerb } from "../../src/cli/find-verb.ts";
-import { Interrupted } from "../../src/cli/io.ts";
 import { execute } from "../../src/cli/main.ts";
+import { Interrupted } from "../../src/cli/process-io.ts";
 import { DAEMON, VERBS } from "../../src/cli/verb-table.ts";
-import { bufferIo } from "./buffers.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 /** A refused command line, and the first line on stderr. */
 const USAGE: readonly (readonly [args: readonly string[], message: string])[] = [

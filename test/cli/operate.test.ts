@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TABLES } from "../../src/admin-api/index.ts";
-import { parseFlags, UsageError } from "../../src/cli/flags.ts";
 import { execute } from "../../src/cli/main.ts";
-import { ALL_LISTS, columnsOf, listNamed, type Row } from "../../src/cli/operate/lists.ts";
+import { ALL_LISTS, columnsOf, listNamed, type Row } from "../../src/cli/operate/printable-lists.ts";
 import { conditionOf } from "../../src/cli/operate/row-conditions.ts";
-import { bufferIo } from "./buffers.ts";
+import { parseFlags, UsageError } from "../../src/cli/parse-flags.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 test("every list of the admin API can be read, with existing columns", () => {
   assert.deepEqual(ALL_LISTS.map(({ table }) => table).sort(), Object.keys(TABLES).sort());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressOf, sizeText } from "../../src/cli/progress.ts";
-import { bufferIo } from "./buffers.ts";
+import { progressOf, sizeText } from "../../src/cli/progress-line.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const SIZES: readonly (readonly [bytes: number, text: string])[] = [
   [0, "0 B"],

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
-import { askToConfirm } from "../../src/cli/operate/prompt.ts";
-import { bufferIo } from "./buffers.ts";
+import { askToConfirm } from "../../src/cli/operate/terminal-prompt.ts";
+import { bufferIo } from "./buffer-io.ts";
 
 const QUESTION = { prompt: "Lift now? [y/N] ", isYes: (answer: string) => answer === "y", mismatch: "Neither." };
 

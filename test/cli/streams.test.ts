@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
-import { UsageError } from "../../src/cli/flags.ts";
-import { joinLines, readAll, writeAll } from "../../src/cli/streams.ts";
+import { joinLines, readAll, writeAll } from "../../src/cli/copy-streams.ts";
+import { UsageError } from "../../src/cli/parse-flags.ts";
 
 const FOREVER = new AbortController().signal;
 

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { AUDIT_EVENTS, REFUSALS } from "../../src/base/index.ts";
-import { ENVIRONMENT } from "../../src/cli/environment.ts";
+import { ENVIRONMENT } from "../../src/cli/environment-variables.ts";
 import { VERBS } from "../../src/cli/verb-table.ts";
 import { deploymentJsonSchema, nodeFileJsonSchema } from "../../src/server/core/config/index.ts";
 import { undocumentedColumns } from "./reference/admin-pages.ts";
@@ -69,7 +69,7 @@ const NO_VARIABLES = new Set(["GATEWAY_BUILD", "GATEWAY_IS_BUILT", "GATEWAY_KEY"
 test("the documented environment variables are exactly those that the source reads", () => {
   const documented = new Set(ENVIRONMENT.flatMap(({ name }) => name.split(", ")));
   const sources = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith("cli/environment.ts"))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith("cli/environment-variables.ts"))
     .map((path) => readFileSync(join(ROOT, "src", path), "utf8"));
   const read = new Set(
     sources.flatMap((text) => [

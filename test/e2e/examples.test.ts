@@ -14,10 +14,10 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { BASE_PATH, OPERATIONS } from "../../src/admin-api/index.ts";
 import { findVerb, isGroupWord } from "../../src/cli/find-verb.ts";
-import { parseFlags } from "../../src/cli/flags.ts";
 import { execute } from "../../src/cli/main.ts";
+import { parseFlags } from "../../src/cli/parse-flags.ts";
 import { VERBS } from "../../src/cli/verb-table.ts";
-import { bufferIo } from "../cli/buffers.ts";
+import { bufferIo } from "../cli/buffer-io.ts";
 import { startWithFiles } from "./support/config.ts";
 import { atEnd, type Owner } from "./support/wait.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { choice, integer, object, optional, text } from "../../base/index.ts";
+import { TABLES } from "../list-table.ts";
 import { ATTENTION_SEVERITIES } from "../lists/acknowledgements.ts";
-import { TABLES } from "../lists.ts";
-import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation-definition.ts";
 
 const SUBJECT = object("Path parameters.", {
   name: text("Name of the alert, such as `provider:acme-chat`.", {

@@ -14,7 +14,7 @@ import {
   time,
 } from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
-import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { answers, NO_BODY, NOTHING, type Operation } from "../operation-definition.ts";
 
 /** Maximum number of records that a node remembers: half for changes and the cluster, half for requests. */
 export const KEPT_RECORDS = 2_000;

@@ -2,8 +2,8 @@
 
 import { choice, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
-import { TABLES } from "../lists.ts";
-import { answers, NO_BODY, type Operation } from "../operation.ts";
+import { TABLES } from "../list-table.ts";
+import { answers, NO_BODY, type Operation } from "../operation-definition.ts";
 
 /** Maximum number of failures that a node remembers per provider. */
 export const KEPT_FAILURES = 50;

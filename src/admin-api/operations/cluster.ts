@@ -1,7 +1,7 @@
 /** Operations on the cluster: its members, its leader, and the archive of its state. */
 
 import { flag, integer, list, object, optional, text } from "../../base/index.ts";
-import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation-definition.ts";
 
 const nodeId = text("Node id.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 

@@ -13,7 +13,7 @@ import {
   type TypeOf,
   text,
 } from "../../base/index.ts";
-import { answers, jsonBody, NOTHING, type Operation } from "../operation.ts";
+import { answers, jsonBody, NOTHING, type Operation } from "../operation-definition.ts";
 
 /** Maximum length of one rehearsal's texts together, in UTF-16 units; `gateway guardrails eval` is for more. */
 export const MAX_REHEARSED_LENGTH = 131_072;

@@ -1,9 +1,18 @@
 /** Operations on virtual keys: mint, change, rotate, delete. The text of a key exists only in the answer that created it. */
 
 import { nullable, object, optional, text } from "../../base/index.ts";
+import { TABLES } from "../list-table.ts";
 import { metadata } from "../lists/keys.ts";
-import { TABLES } from "../lists.ts";
-import { answers, creates, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import {
+  answers,
+  creates,
+  EMPTY,
+  jsonBody,
+  NO_BODY,
+  NOTHING,
+  type Operation,
+  WRITE_CODES,
+} from "../operation-definition.ts";
 
 const keyName = text("Name of a key.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$" });
 const profile = text("Name of a profile.", { pattern: "^[^\\u0000-\\u001f\\u007f]{1,128}$" });

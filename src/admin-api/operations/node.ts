@@ -14,7 +14,7 @@ import {
   text,
   time,
 } from "../../base/index.ts";
-import { answers, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { answers, NO_BODY, NOTHING, type Operation } from "../operation-definition.ts";
 
 const resource = { kind: "Node", name: "node" } as const;
 

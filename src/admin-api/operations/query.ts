@@ -5,7 +5,7 @@
 
 import { anything, choice, integer, list, object, optional, type TypeOf, text } from "../../base/index.ts";
 import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
-import { answers, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation.ts";
+import { answers, jsonBody, NO_BODY, NOTHING, type Operation } from "../operation-definition.ts";
 
 /** Maximum length of a statement, in UTF-16 units. */
 export const MAX_SQL_LENGTH = 65_536;

@@ -1,7 +1,7 @@
 /** Operation that rehearses a configuration change on recent requests. */
 
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
-import { answers, jsonBody, NOTHING, type Operation } from "../operation.ts";
+import { answers, jsonBody, NOTHING, type Operation } from "../operation-definition.ts";
 
 /** Maximum length of a rehearsed document, in UTF-16 units. */
 const MAX_DOCUMENT = 4_194_304;

@@ -1,8 +1,8 @@
 /** Operations on sealed secrets. A value can be written, but is never returned. */
 
 import { integer, object, text } from "../../base/index.ts";
-import { TABLES } from "../lists.ts";
-import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { TABLES } from "../list-table.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation-definition.ts";
 
 /** Maximum length of a value; a certificate chain with its key is a few KiB. */
 const MAX_VALUE_LENGTH = 65_536;

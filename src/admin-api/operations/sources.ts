@@ -1,8 +1,8 @@
 /** Operations on configuration sources with their history, the configuration composed of them, and the reload of the file. */
 
 import { choice, flag, integer, list, nullable, object, optional, type TypeOf, text, time } from "../../base/index.ts";
-import { TABLES } from "../lists.ts";
-import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { TABLES } from "../list-table.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation-definition.ts";
 import { rehearsalResult } from "./rehearsal.ts";
 
 const name = text("Name of a source.", { pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$" });

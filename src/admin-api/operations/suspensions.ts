@@ -1,9 +1,9 @@
 /** Operations on suspensions. An operator switches something off immediately, without a change of the configuration. */
 
 import { choice, object, optional, text } from "../../base/index.ts";
+import { TABLES } from "../list-table.ts";
 import { SUSPENSION_KINDS } from "../lists/suspensions.ts";
-import { TABLES } from "../lists.ts";
-import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation.ts";
+import { answers, EMPTY, jsonBody, NO_BODY, NOTHING, type Operation, WRITE_CODES } from "../operation-definition.ts";
 
 const SUBJECT = object("Path parameters.", {
   kind: choice("Kind of the object.", SUSPENSION_KINDS),

@@ -4,8 +4,8 @@
  * must still react to keys.
  */
 
-import { UsageError } from "../flags.ts";
-import { type Io, processIo } from "../io.ts";
+import { UsageError } from "../parse-flags.ts";
+import { type Io, processIo } from "../process-io.ts";
 import type { TrialCommand, TrialReply } from "./protocol.ts";
 
 /** Minimum interval between two progress messages, in milliseconds. */
@@ -18,12 +18,12 @@ function sendToParent(message: TrialReply): Promise<void> {
   });
 }
 
-function createProgressSender(): (words: string) => void {
+function createProgressSender(): (text: string) => void {
   let sentAt = Number.NEGATIVE_INFINITY;
-  return (words) => {
+  return (text) => {
     if (performance.now() - sentAt < PROGRESS_MS) return;
     sentAt = performance.now();
-    void sendToParent({ kind: "progress", words });
+    void sendToParent({ kind: "progress", message: text });
   };
 }
 
@@ -40,7 +40,7 @@ async function replyTo({ request, cwd }: TrialCommand): Promise<TrialReply> {
     const { runTrial } = await import("./run-trial.ts");
     return { kind: "done", answer: await runTrial(request, io, createProgressSender()) };
   } catch (error) {
-    return { kind: error instanceof UsageError ? "refused" : "failed", words: messageOf(error) };
+    return { kind: error instanceof UsageError ? "refused" : "failed", message: messageOf(error) };
   }
 }
 

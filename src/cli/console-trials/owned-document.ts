@@ -5,9 +5,9 @@
 
 import { isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { OwnedDocument } from "../../console/index.ts";
-import { UsageError } from "../flags.ts";
-import type { Io } from "../io.ts";
-import { type DeploymentFile, openDeployment } from "../packs/document.ts";
+import { type DeploymentFile, openDeployment } from "../packs/pack-target-file.ts";
+import { UsageError } from "../parse-flags.ts";
+import type { Io } from "../process-io.ts";
 
 /**
  * Returns why the document cannot be changed on this machine; `undefined` if it can. A file that differs from the

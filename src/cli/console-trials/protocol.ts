@@ -28,8 +28,8 @@ export interface TrialCommand {
 
 export type TrialReply =
   /** One short line of progress. */
-  | { readonly kind: "progress"; readonly words: string }
+  | { readonly kind: "progress"; readonly message: string }
   | { readonly kind: "done"; readonly answer: TrialResults[keyof TrialResults] }
   /** Messages for the operator. */
-  | { readonly kind: "refused"; readonly words: string }
-  | { readonly kind: "failed"; readonly words: string };
+  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "failed"; readonly message: string };

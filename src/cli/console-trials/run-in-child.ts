@@ -3,8 +3,8 @@
 import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { JobOptions } from "../../console/index.ts";
-import { UsageError } from "../flags.ts";
-import type { Io } from "../io.ts";
+import { UsageError } from "../parse-flags.ts";
+import type { Io } from "../process-io.ts";
 import type { TrialCommand, TrialReply, TrialRequest, TrialResults } from "./protocol.ts";
 
 /**
@@ -79,13 +79,13 @@ function runInFork(
     child.on("message", (message: TrialReply) => {
       switch (message.kind) {
         case "progress":
-          return onProgress(message.words);
+          return onProgress(message.message);
         case "done":
           return finish(() => resolve(message.answer));
         case "refused":
-          return fail(new UsageError(message.words));
+          return fail(new UsageError(message.message));
         case "failed":
-          return fail(new Error(message.words));
+          return fail(new Error(message.message));
       }
     });
     child.once("error", fail);

@@ -4,15 +4,15 @@ import type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "../.
 import { formatProblem } from "../../server/core/config/index.ts";
 import { addPacks, type BaseOf, LISTS, type Pack } from "../../server/core/packs/index.ts";
 import { builtInPackIds, compileWithoutNode } from "../../server/node/index.ts";
-import { UsageError } from "../flags.ts";
-import type { Io } from "../io.ts";
-import { inOrder, runCases } from "../packs/cases.ts";
-import { packsIn } from "../packs/folders.ts";
-import { loadPacks, tryLoadPacks } from "../packs/load.ts";
+import { loadPacks, tryLoadPacks } from "../packs/load-packs.ts";
+import { inOrder, runCases } from "../packs/pack-cases.ts";
+import { packsIn } from "../packs/pack-folders.ts";
+import { UsageError } from "../parse-flags.ts";
+import type { Io } from "../process-io.ts";
 import { detectorThreshold, whyNotEditableHere, withScalar, withVersion } from "./owned-document.ts";
 import type { TrialRequest, TrialResults } from "./protocol.ts";
 
-type OnProgress = (words: string) => void;
+type OnProgress = (line: string) => void;
 
 export async function runTrial(
   request: TrialRequest,
@@ -57,7 +57,7 @@ const unreadable = (name: string, problem: string): PackFacts => ({
 function factsOf(name: string, pack: Pack, baseOf: BaseOf, document: OwnedDocument): PackFacts {
   const { id, version, title, buildsOn, objects, controls, files } = pack;
   const adding = addPacks({ name: document.source, text: document.text }, inOrder(pack, baseOf), baseOf);
-  const own = adding.kind === "refused" ? [] : adding.objects.filter((object) => object.pack === id);
+  const packObjects = adding.kind === "refused" ? [] : adding.objects.filter((object) => object.pack === id);
   return {
     name,
     id,
@@ -68,8 +68,8 @@ function factsOf(name: string, pack: Pack, baseOf: BaseOf, document: OwnedDocume
     rules: objects.filter(({ list }) => list !== "detector").length,
     controls,
     readme: files.readme,
-    there: own.filter(({ change }) => change === "present").length,
-    objects: adding.kind === "refused" ? objects.length : own.length,
+    there: packObjects.filter(({ change }) => change === "present").length,
+    objects: adding.kind === "refused" ? objects.length : packObjects.length,
     problem: adding.kind === "refused" ? adding.problems[0] : undefined,
   };
 }
@@ -102,10 +102,10 @@ async function thresholdTrial(
   { document, threshold, detector }: Extract<TrialRequest, { readonly kind: "threshold" }>,
   io: Io,
 ): Promise<Trial> {
-  const own = detector === undefined ? undefined : detectorThreshold(document.text, detector);
-  if (detector !== undefined && own === undefined)
+  const ownThreshold = detector === undefined ? undefined : detectorThreshold(document.text, detector);
+  if (detector !== undefined && ownThreshold === undefined)
     return refused([`the detector ${detector} no longer has a threshold`]);
-  const text = withScalar(document.text, own?.path ?? ["guardrails", "score_threshold"], threshold);
+  const text = withScalar(document.text, ownThreshold?.path ?? ["guardrails", "score_threshold"], threshold);
   if (text === undefined) return refused(["the document has no block `guardrails` in which a threshold can be set"]);
   return await trialOf(document, text, io);
 }

@@ -1,7 +1,7 @@
 /** Chooses the addresses of `gateway dev` before anything listens, because they are printed and written to files. */
 import { createServer } from "node:net";
 import { formatAddress, parseAddress } from "../../base/index.ts";
-import { whyNotBound } from "../start-failure.ts";
+import { bindReason } from "../start-failure.ts";
 
 /** Returns the address with port 0 replaced by a free port, since printed addresses need a port number. */
 export async function portOf(address: string): Promise<string> {
@@ -28,22 +28,22 @@ export function publicUrl(address: string): string {
 interface FreeAddress {
   readonly address: string;
   /** Sentence that says why the default address was not available; `undefined` if it was. */
-  readonly moved: string | undefined;
+  readonly movedReason: string | undefined;
 }
 
 /**
  * Returns an address to listen on. If the default address is taken, its port becomes 0, so that a free one is used; an
  * address that the operator chose is kept.
  */
-export async function freeAddress(address: string, usual: string): Promise<FreeAddress> {
+export async function freeAddress(address: string, defaultAddress: string): Promise<FreeAddress> {
   const parsed = parseAddress(address);
-  if (address !== usual || parsed?.host === undefined) return { address, moved: undefined };
+  if (address !== defaultAddress || parsed?.host === undefined) return { address, movedReason: undefined };
   const { host, port } = parsed;
   const fault = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     const probe = createServer();
     probe.once("error", resolve);
     probe.listen(port, host, () => probe.close(() => resolve(undefined)));
   });
-  if (fault === undefined) return { address, moved: undefined };
-  return { address: formatAddress({ host, port: 0 }), moved: `${address}: ${whyNotBound(fault)}` };
+  if (fault === undefined) return { address, movedReason: undefined };
+  return { address: formatAddress({ host, port: 0 }), movedReason: `${address}: ${bindReason(fault)}` };
 }

@@ -4,14 +4,14 @@
  */
 
 import { setImmediate as turn } from "node:timers/promises";
+import { readAll, stdinOf, untilAborted } from "../copy-streams.ts";
 import { readInput } from "../file-input.ts";
-import { UsageError } from "../flags.ts";
-import type { Io } from "../io.ts";
-import { readAll, stdinOf, untilAborted } from "../streams.ts";
-import type { EvalCase } from "./cases.ts";
-import { sentencesOf } from "./conll.ts";
-import { caseOf, type Warn } from "./json-lines.ts";
-import { type Line, linesOf } from "./lines.ts";
+import { UsageError } from "../parse-flags.ts";
+import type { Io } from "../process-io.ts";
+import { sentencesOf } from "./conll-cases.ts";
+import type { EvalCase } from "./evaluation-case.ts";
+import { caseOf, type Warn } from "./json-line-cases.ts";
+import { type Line, linesOf } from "./split-lines.ts";
 
 /** Maximum size of a pipe's content, in bytes. */
 const MAX_PIPE_BYTES = 256 << 20;
@@ -73,12 +73,12 @@ async function startsWithObject(chunks: AsyncIterable<Uint8Array> | Iterable<Uin
 /** Yields the cases of every file in turn, at most `limit` of each; 0 means all. Throws `DataError`. */
 export async function* casesOf(files: readonly DataFile[], limit: number, warn: Warn): AsyncGenerator<EvalCase> {
   for (const file of files) {
-    let taken = 0;
+    let count = 0;
     const cases = file.isJsonLines ? jsonCases(file, warn) : sentencesOf(file.lines(), file.name, warn);
     for await (const one of cases) {
       yield one;
-      taken += 1;
-      if (taken === limit) break;
+      count += 1;
+      if (count === limit) break;
     }
   }
 }

@@ -1,13 +1,13 @@
 /** Second pass over the data: inspects every case and counts the results. */
 
 import type { SegmentKind } from "../../server/core/guardrails/index.ts";
-import type { EvalCase, Mark } from "./cases.ts";
+import type { Subject } from "./compile-subject.ts";
+import type { EvalCase, Mark } from "./evaluation-case.ts";
 import { countFailures, type FailedCases } from "./failure-counts.ts";
-import { type CaseFinding, type ChatTurn, findingsIn, removedFindings, runDetectors } from "./inspect.ts";
-import type { Subject } from "./subject.ts";
-import type { Scope } from "./survey.ts";
-import { createSweep, type Sweep, type SweepOptions } from "./sweep.ts";
+import { type CaseFinding, type ChatTurn, findingsIn, removedFindings, runDetectors } from "./inspect-case.ts";
+import type { Scope } from "./survey-data.ts";
 import { count, createTally, type Outcome, type Tally } from "./tally.ts";
+import { createSweep, type Sweep, type SweepOptions } from "./threshold-sweep.ts";
 import type { NameNormalizer } from "./type-names.ts";
 import { explainCase, faultsOf, type NearMiss, type WrongCase } from "./wrong-cases.ts";
 
@@ -45,7 +45,7 @@ export interface Evaluation {
   readonly failed: FailedCases;
   readonly sweep: Sweep | undefined;
   /** Adds a case; several may be in progress at the same time. */
-  readonly add: (one: EvalCase, index: number) => Promise<void>;
+  readonly add: (evalCase: EvalCase, index: number) => Promise<void>;
 }
 
 export function createEvaluation(options: EvaluationOptions): Evaluation {
@@ -59,25 +59,25 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   const evaluation: Evaluation = { total, byTag, wrong, wrongCases: 0, verdicts, failed: failures.cases, sweep, add };
   return evaluation;
 
-  async function add(one: EvalCase, index: number): Promise<void> {
-    const turn: ChatTurn = { text: one.text, kind: one.kind ?? options.kind, system: one.system };
-    const raw = await runDetectors(subject, turn, options);
+  async function add(evalCase: EvalCase, index: number): Promise<void> {
+    const chatTurn: ChatTurn = { text: evalCase.text, kind: evalCase.kind ?? options.kind, system: evalCase.system };
+    const raw = await runDetectors(subject, chatTurn, options);
     failures.add(raw.failures);
     const findings = findingsIn(subject, raw, names);
-    const outcome = outcomeOf(one, findings, names);
+    const outcome = outcomeOf(evalCase, findings, names);
     const faults = faultsOf(outcome, findings, scope);
     const isListed = faults !== undefined && options.errors > 0 && mayBeListed(index);
     const removed = isListed ? await removedFindings(subject, raw, names, options) : [];
-    const lowered = sweep && (await runDetectors(subject, turn, { ...options, isLowered: true }));
+    const lowered = sweep && (await runDetectors(subject, chatTurn, { ...options, isLowered: true }));
 
     count(total, outcome, scope);
-    for (const tag of one.tags) count(tallyOf(tag), outcome, scope);
-    if (options.keepsVerdicts) insert(verdicts, { index, case: one, outcome, findings });
-    if (lowered !== undefined) sweep?.add(one, index, outcome, lowered);
+    for (const tag of evalCase.tags) count(tallyOf(tag), outcome, scope);
+    if (options.keepsVerdicts) insert(verdicts, { index, case: evalCase, outcome, findings });
+    if (lowered !== undefined) sweep?.add(evalCase, index, outcome, lowered);
     if (faults === undefined) return;
     evaluation.wrongCases += 1;
     if (!isListed) return;
-    insert(wrong, explainCase(one, index, faults, [...findings.map(kept), ...removed]));
+    insert(wrong, explainCase(evalCase, index, faults, [...findings.map(kept), ...removed]));
     wrong.length = Math.min(wrong.length, options.errors);
   }
 
@@ -92,12 +92,12 @@ export function createEvaluation(options: EvaluationOptions): Evaluation {
   }
 }
 
-export function outcomeOf(one: EvalCase, findings: readonly Mark[], names: NameNormalizer): Outcome {
+export function outcomeOf(evalCase: EvalCase, findings: readonly Mark[], names: NameNormalizer): Outcome {
   return {
-    spans: one.spans?.map((mark) => ({ ...mark, type: names(mark.type) })),
-    labels: one.labels && new Set(one.labels.map(names)),
+    spans: evalCase.spans?.map((mark) => ({ ...mark, type: names(mark.type) })),
+    labels: evalCase.labels && new Set(evalCase.labels.map(names)),
     findings,
-    tags: one.tags,
+    tags: evalCase.tags,
   };
 }
 

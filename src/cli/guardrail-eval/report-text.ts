@@ -4,17 +4,17 @@ import { escapeControls } from "../../base/index.ts";
 import { utf16Offsets } from "../../server/core/guardrails/index.ts";
 import { REMOVED_WORDS } from "../guardrail-text.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
-import type { Mark } from "./cases.ts";
 import type { Evaluation } from "./evaluation.ts";
-import type { CaseFinding } from "./inspect.ts";
-import { type FiguresByKind, figuresByKind, typesOf } from "./report.ts";
+import type { Mark } from "./evaluation-case.ts";
+import type { CaseFinding } from "./inspect-case.ts";
+import { type FiguresByKind, figuresByKind, typesOf } from "./report-json.ts";
 import { type Figures, macroF1 } from "./scoring.ts";
-import type { SweepOutcome } from "./sweep.ts";
 import { isMarked, SCORES, type ScoreKind, type Tally } from "./tally.ts";
+import type { SweepOutcome } from "./threshold-sweep.ts";
 import type { NearMiss, WrongCase } from "./wrong-cases.ts";
 
 /** Number of characters shown before and after a span. */
-const AROUND = 40;
+const CONTEXT_CHARACTERS = 40;
 
 const column = (name: string, isNumeric: boolean): TextColumn => ({ name, isNumeric });
 
@@ -36,7 +36,7 @@ export function* reportLines(evaluation: Evaluation, { files, cases, swept, widt
   if (kinds.length === 0) yield "No case has spans or labels, so there is nothing to score.\n";
   const rows = kinds.map((kind) => [kind, ...cellsOf(figuresByKind(total)[kind])]);
   if (rows.length > 0) yield* tableLines([column("score", false), ...FIGURES], rows, width);
-  yield* asides(total);
+  yield* furtherFigures(total);
 
   yield* byKind("type", typesOf(total), width);
   const slices = [...byTag].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -50,7 +50,7 @@ export function* reportLines(evaluation: Evaluation, { files, cases, swept, widt
   for (const one of wrong) yield* wrongLines(one);
 }
 
-function* asides(total: Tally): Generator<string> {
+function* furtherFigures(total: Tally): Generator<string> {
   const macro = macroF1(total.exact.values());
   if (macro !== null) yield `Mean F1 of the marked types, exact: ${figure(macro)}\n`;
   const { cleanCases, falseAlarms } = total;
@@ -100,13 +100,13 @@ const cellsOf = (figures: Figures | null): readonly string[] =>
 
 export const figure = (value: number | null): string => (value === null ? "-" : value.toFixed(3));
 
-export const countText = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`;
+export const countText = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 function* wrongLines(one: WrongCase): Generator<string> {
   const { file, line, text, tags } = one.case;
   yield `\n${escapeControls(`${file}:${line}${tags.length === 0 ? "" : ` [${tags.join(", ")}]`}`)}\n`;
   for (const mark of one.missed) {
-    yield `  missed  ${escapeControls(mark.type)} ${mark.start}..${mark.end} ${shown(text, mark)}\n`;
+    yield `  missed  ${escapeControls(mark.type)} ${mark.start}..${mark.end} ${markedExcerpt(text, mark)}\n`;
     yield* nearLines(text, mark.near);
   }
   for (const label of one.missedLabels) {
@@ -119,22 +119,25 @@ function* wrongLines(one: WrongCase): Generator<string> {
 
 function* nearLines(text: string, near: readonly NearMiss[]): Generator<string> {
   if (near.length === 0) yield "          nothing was found there at any score\n";
-  for (const finding of near) yield `          ${findingText(text, finding)}: ${FATES[finding.by]}\n`;
+  for (const finding of near) yield `          ${findingText(text, finding)}: ${OUTCOMES_OF_MISSES[finding.by]}\n`;
 }
 
-const FATES: Readonly<Record<NearMiss["by"], string>> = { kept: "found, which is not the mark", ...REMOVED_WORDS };
+const OUTCOMES_OF_MISSES: Readonly<Record<NearMiss["by"], string>> = {
+  kept: "found, which is not the mark",
+  ...REMOVED_WORDS,
+};
 
 function findingText(text: string, finding: CaseFinding): string {
   const { type, start, end, score, detector, recognizer, pattern } = finding;
   const by = [detector, recognizer, pattern].filter((part) => part !== "").join("/");
-  return `${escapeControls(type)} ${start}..${end} ${score.toFixed(2)} by ${escapeControls(by)} ${shown(text, finding)}`;
+  return `${escapeControls(type)} ${start}..${end} ${score.toFixed(2)} by ${escapeControls(by)} ${markedExcerpt(text, finding)}`;
 }
 
 /** Returns the span in brackets, with some text around it. */
-function shown(text: string, { start, end }: Mark): string {
+function markedExcerpt(text: string, { start, end }: Mark): string {
   const [from = 0, to = 0] = utf16Offsets(text, [start, end]);
-  const before = text.slice(Math.max(0, from - AROUND), from);
-  const within = text.slice(from, Math.min(to, from + 4 * AROUND));
-  const after = text.slice(to, to + AROUND);
+  const before = text.slice(Math.max(0, from - CONTEXT_CHARACTERS), from);
+  const within = text.slice(from, Math.min(to, from + 4 * CONTEXT_CHARACTERS));
+  const after = text.slice(to, to + CONTEXT_CHARACTERS);
   return escapeControls(`${before}[${within}]${after}`.toWellFormed());
 }

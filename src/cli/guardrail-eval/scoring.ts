@@ -5,16 +5,16 @@
  * afterwards, and totals are sums. Source: guardrails reference, 7; specification document 1, "Guardrail evaluation data".
  */
 
-import type { Mark } from "./cases.ts";
+import type { Mark } from "./evaluation-case.ts";
 
 /** Counts of one type and one kind of score. */
 export interface Counts {
   /** Number of marks, and of those that a finding matched. */
   readonly marked: number;
-  readonly met: number;
+  readonly matched: number;
   /** Number of findings, and of those that match a mark. */
   readonly found: number;
-  readonly right: number;
+  readonly correct: number;
 }
 
 export interface Figures {
@@ -29,19 +29,19 @@ export interface Figures {
   readonly f1: number | null;
 }
 
-export const NO_COUNTS: Counts = { marked: 0, met: 0, found: 0, right: 0 };
+export const NO_COUNTS: Counts = { marked: 0, matched: 0, found: 0, correct: 0 };
 
 export const sum = (a: Counts, b: Counts): Counts => ({
   marked: a.marked + b.marked,
-  met: a.met + b.met,
+  matched: a.matched + b.matched,
   found: a.found + b.found,
-  right: a.right + b.right,
+  correct: a.correct + b.correct,
 });
 
-export function figuresOf({ marked, met, found, right }: Counts): Figures {
-  const precision = found === 0 ? null : right / found;
-  const recall = marked === 0 ? null : met / marked;
-  return { tp: met, fp: found - right, fn: marked - met, precision, recall, f1: f1Of(precision, recall) };
+export function figuresOf({ marked, matched, found, correct }: Counts): Figures {
+  const precision = found === 0 ? null : correct / found;
+  const recall = marked === 0 ? null : matched / marked;
+  return { tp: matched, fp: found - correct, fn: marked - matched, precision, recall, f1: f1Of(precision, recall) };
 }
 
 /** Returns the harmonic mean; 0 if only one of the two is defined, since nothing was right then. */
@@ -61,8 +61,8 @@ export type CountsByType = ReadonlyMap<string, Counts>;
 
 /** Whether each finding is right, and whether each mark was found. */
 export interface MatchResult {
-  readonly right: readonly boolean[];
-  readonly met: readonly boolean[];
+  readonly correct: readonly boolean[];
+  readonly matched: readonly boolean[];
 }
 
 /** Matches findings to marks one to one: of two findings at the same place with one mark, only one is right. */
@@ -72,34 +72,38 @@ export function matchExactly(marks: readonly Mark[], findings: readonly Mark[]):
     const key = keyOf(mark);
     waiting.set(key, [...(waiting.get(key) ?? []), at]);
   });
-  const met = marks.map(() => false);
-  const right = findings.map((finding) => {
+  const matched = marks.map(() => false);
+  const correct = findings.map((finding) => {
     const at = waiting.get(keyOf(finding))?.shift();
     if (at === undefined) return false;
-    met[at] = true;
+    matched[at] = true;
     return true;
   });
-  return { right, met };
+  return { correct, matched };
 }
 
 const keyOf = ({ start, end, type }: Mark): string => `${start} ${end} ${type}`;
 
 /** Matches findings and marks of the same type that share a byte. */
 export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]): MatchResult {
-  const touch = (a: Mark, b: Mark): boolean => a.type === b.type && a.start < b.end && b.start < a.end;
+  const overlaps = (a: Mark, b: Mark): boolean => a.type === b.type && a.start < b.end && b.start < a.end;
   return {
-    right: findings.map((finding) => marks.some((mark) => touch(mark, finding))),
-    met: marks.map((mark) => findings.some((finding) => touch(finding, mark))),
+    correct: findings.map((finding) => marks.some((mark) => overlaps(mark, finding))),
+    matched: marks.map((mark) => findings.some((finding) => overlaps(finding, mark))),
   };
 }
 
-export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { right, met }: MatchResult): CountsByType {
+export function countsOf(
+  marks: readonly Mark[],
+  findings: readonly Mark[],
+  { correct, matched }: MatchResult,
+): CountsByType {
   const countText = new Map<string, Counts>();
   const add = (type: string, more: Partial<Counts>): void => {
     countText.set(type, sum(countText.get(type) ?? NO_COUNTS, { ...NO_COUNTS, ...more }));
   };
-  for (const [at, { type }] of marks.entries()) add(type, { marked: 1, met: met[at] ? 1 : 0 });
-  for (const [at, { type }] of findings.entries()) add(type, { found: 1, right: right[at] ? 1 : 0 });
+  for (const [at, { type }] of marks.entries()) add(type, { marked: 1, matched: matched[at] ? 1 : 0 });
+  for (const [at, { type }] of findings.entries()) add(type, { found: 1, correct: correct[at] ? 1 : 0 });
   return countText;
 }
 
@@ -107,7 +111,7 @@ export function countsOf(marks: readonly Mark[], findings: readonly Mark[], { ri
 export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<string>): CountsByType {
   const counts = (label: string): Counts => {
     const isBoth = marked.has(label) && found.has(label) ? 1 : 0;
-    return { marked: marked.has(label) ? 1 : 0, met: isBoth, found: found.has(label) ? 1 : 0, right: isBoth };
+    return { marked: marked.has(label) ? 1 : 0, matched: isBoth, found: found.has(label) ? 1 : 0, correct: isBoth };
   };
   return new Map([...new Set([...marked, ...found])].map((label) => [label, counts(label)]));
 }
@@ -116,7 +120,7 @@ export function countLabels(marked: ReadonlySet<string>, found: ReadonlySet<stri
 export interface Scored {
   readonly score: number;
   readonly isRight: boolean;
-  readonly met: number;
+  readonly matched: number;
 }
 
 /**
@@ -127,15 +131,15 @@ export function averagePrecision(found: readonly Scored[], marked: number): numb
   if (marked === 0) return null;
   const sorted = [...found].sort((a, b) => b.score - a.score);
   let area = 0;
-  let right = 0;
-  let met = 0;
+  let correct = 0;
+  let matched = 0;
   let recall = 0;
   sorted.forEach((one, at) => {
-    if (one.isRight) right += 1;
-    met += one.met;
+    if (one.isRight) correct += 1;
+    matched += one.matched;
     if (sorted[at + 1]?.score === one.score) return;
-    area += (met / marked - recall) * (right / (at + 1));
-    recall = met / marked;
+    area += (matched / marked - recall) * (correct / (at + 1));
+    recall = matched / marked;
   });
   return area;
 }

@@ -1,6 +1,6 @@
 /** Counts over many cases, by type and by tag. */
 
-import type { Mark } from "./cases.ts";
+import type { Mark } from "./evaluation-case.ts";
 import {
   type Counts,
   type CountsByType,
@@ -11,7 +11,7 @@ import {
   NO_COUNTS,
   sum,
 } from "./scoring.ts";
-import type { Scope } from "./survey.ts";
+import type { Scope } from "./survey-data.ts";
 
 export const SCORES = ["exact", "overlap", "labels"] as const;
 

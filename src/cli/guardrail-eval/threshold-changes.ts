@@ -1,6 +1,6 @@
 /** Collects cases whose verdict changes between thresholds: which cases, and what is wrong at which thresholds. */
 
-import type { EvalCase } from "./cases.ts";
+import type { EvalCase } from "./evaluation-case.ts";
 import type { Faults } from "./wrong-cases.ts";
 
 /** Verdict on a case from one step of the sweep until the next change. */

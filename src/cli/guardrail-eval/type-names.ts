@@ -4,7 +4,7 @@
  */
 
 import { CATEGORIES } from "../../server/core/guardrails/index.ts";
-import { clip, UsageError } from "../flags.ts";
+import { clipArgument, UsageError } from "../parse-flags.ts";
 
 const BUILT_IN = ["PER=PERSON", "PERS=PERSON", "LOC=LOCATION", "GPE=LOCATION", "ORG=ORGANIZATION", "MIS=MISC"];
 
@@ -27,7 +27,7 @@ export function createNameNormalizer(renames: readonly string[], known: readonly
   for (const text of [...BUILT_IN, ...renames]) {
     const [from = "", to = "", ...more] = text.split("=");
     if (from === "" || to === "" || more.length > 0)
-      throw new UsageError(`flag '-rename' takes FROM=TO, not '${clip(text)}'`);
+      throw new UsageError(`flag '-rename' takes FROM=TO, not '${clipArgument(text)}'`);
     renamed.set(withoutCategory(from).toUpperCase(), canonical(to));
   }
   return (written) => renamed.get(withoutCategory(written).toUpperCase()) ?? canonical(written);

@@ -1,9 +1,9 @@
 /** Finds cases whose findings differ from the marks, and shows what became of each missed mark. */
 
-import type { EvalCase, Mark } from "./cases.ts";
-import type { CaseFinding, RemovedFinding } from "./inspect.ts";
+import type { EvalCase, Mark } from "./evaluation-case.ts";
+import type { CaseFinding, RemovedFinding } from "./inspect-case.ts";
 import { matchExactly } from "./scoring.ts";
-import type { Scope } from "./survey.ts";
+import type { Scope } from "./survey-data.ts";
 import type { Outcome } from "./tally.ts";
 
 /** Finding near a missed mark. `kept` means that it counts, but its place or type differs from the mark. */
@@ -36,7 +36,7 @@ export function faultsOf(
 ): Faults | undefined {
   const marks = (spans ?? []).filter(({ type }) => scope.types(type));
   const found = spans === undefined ? [] : findings.filter(({ type }) => scope.types(type));
-  const { met, right } = matchExactly(marks, found);
+  const { matched: met, correct: right } = matchExactly(marks, found);
   const missed = marks.filter((_, at) => !met[at]);
   const extra = found.filter((_, at) => !right[at]);
   const best = labels === undefined ? new Map<string, CaseFinding>() : bestOf(findings);
@@ -56,17 +56,17 @@ export function bestOf(findings: readonly CaseFinding[]): ReadonlyMap<string, Ca
 }
 
 /** Returns the wrong case with its faults explained. `met`: all findings, including those that do not count. */
-export function explainCase(one: EvalCase, index: number, faults: Faults, met: readonly NearMiss[]): WrongCase {
+export function explainCase(one: EvalCase, index: number, faults: Faults, allFindings: readonly NearMiss[]): WrongCase {
   const { missed, extra, missedLabels, extraLabels } = faults;
   return {
     index,
     case: one,
     missed: missed.map((mark) => ({
       ...mark,
-      near: met.filter(({ start, end }) => start < mark.end && mark.start < end),
+      near: allFindings.filter(({ start, end }) => start < mark.end && mark.start < end),
     })),
     extra,
-    missedLabels: missedLabels.map((type) => ({ type, near: met.filter((finding) => finding.type === type) })),
+    missedLabels: missedLabels.map((type) => ({ type, near: allFindings.filter((finding) => finding.type === type) })),
     extraLabels,
   };
 }

@@ -1,10 +1,10 @@
 /** Converts `governance`: virtual keys to profiles, limits of tokens and requests to budgets. The keys themselves are not imported. */
 
-import type { Draft, Entry, ReaderInput, Route } from "./draft.ts";
+import type { Draft, Entry, ReaderInput, Route } from "./deployment-draft.ts";
 import { windowOf } from "./durations.ts";
-import { limitedProfile } from "./limits.ts";
-import { labelOf, literally, patternsOf } from "./literally.ts";
-import type { Section } from "./source.ts";
+import { escapeReferences, labelOf, patternsOf } from "./escape-source-text.ts";
+import type { Section } from "./foreign-source.ts";
+import { limitedProfile } from "./limited-profile.ts";
 
 type Callers = Pick<Draft, "auth" | "budgets" | "profiles">;
 
@@ -36,7 +36,7 @@ export function bifrostCallers(reading: ReaderInput, { enforced, emptyMeansAll, 
   const names = new Set<string>();
   for (const key of section.sections("virtual_keys")) {
     const name = labelOf(key.text("name") ?? key.text("id") ?? "");
-    key.drop("id", "left out: a new key gets a new id");
+    key.leaveOutKey("id", "left out: a new key gets a new id");
     if (name === "" || names.has(name) || key.flag("is_active") === false) {
       key.addNote("name", "left out: the key is disabled, or has no unique name");
       reading.source.leaveOut(key.path);
@@ -50,7 +50,10 @@ export function bifrostCallers(reading: ReaderInput, { enforced, emptyMeansAll, 
       tokenWindow: undefined,
       requestWindow: undefined,
     };
-    key.drop("value", `not copied: mint a new key with this profile (\`gateway keys mint NAME -profile PROFILE\`)`);
+    key.leaveOutKey(
+      "value",
+      `not copied: mint a new key with this profile (\`gateway keys mint NAME -profile PROFILE\`)`,
+    );
     key.noteUnread(KEY_ADVICE, "left out: no counterpart");
     const deny = {
       access_rules: [
@@ -81,7 +84,7 @@ export function bifrostCallers(reading: ReaderInput, { enforced, emptyMeansAll, 
 /** Returns the models that a key allows: none if empty, all for `*`. */
 function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["served"]): readonly string[] {
   if (key.flag("allow_all_providers") === true) {
-    key.drop("provider_configs", "left out: `allow_all_providers` allows all of them");
+    key.leaveOutKey("provider_configs", "left out: `allow_all_providers` allows all of them");
     return ["*"];
   }
   if (!key.has("provider_configs")) {
@@ -101,7 +104,9 @@ function allowedBy(key: Section, emptyMeansAll: boolean, served: CallerFacts["se
       return [];
     }
     const isAll = models.includes("*") || (models.length === 0 && (emptyMeansAll || !config.has("allowed_models")));
-    const routed = (served.get(provider) ?? []).flatMap(({ name }) => (name === undefined ? [] : literally(name)));
+    const routed = (served.get(provider) ?? []).flatMap(({ name }) =>
+      name === undefined ? [] : escapeReferences(name),
+    );
     if (routed.length === 0) {
       config.addNote("provider", "left out: nothing is routed to this provider");
       return [];

@@ -1,12 +1,12 @@
 /** Converts a provider of Bifrost and one of its keys to an endpoint. */
 
-import { baseUrlOf } from "./address.ts";
-import { awsOf } from "./aws.ts";
-import type { Endpoint, ReaderInput } from "./draft.ts";
-import type { Variables } from "./keys.ts";
+import { awsOf } from "./aws-credential.ts";
+import { baseUrlOf } from "./base-urls.ts";
+import type { Variables } from "./credential-references.ts";
+import type { Endpoint, ReaderInput } from "./deployment-draft.ts";
+import type { Section } from "./foreign-source.ts";
 import { presetOf } from "./presets.ts";
-import type { Section } from "./source.ts";
-import { retryOf, timeoutOf } from "./waits.ts";
+import { retryOf, timeoutOf } from "./retries-and-timeouts.ts";
 
 interface ProviderConnection {
   /** Returns the endpoint for a model; `undefined`, with a note, if the model cannot be reached. */
@@ -14,7 +14,7 @@ interface ProviderConnection {
   /** Model names to send to the provider, by requested name. */
   readonly deployments?: Section | undefined;
   /** The only model of the server, if there is just one. */
-  readonly only?: string | undefined;
+  readonly onlyModel?: string | undefined;
 }
 
 type Connect = (key: Section | undefined) => ProviderConnection;
@@ -24,7 +24,7 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
   const { variables, presets } = reading;
   const network = section.section("network_config");
   const custom = section.section("custom_provider_config");
-  const waits = waitsOf(network);
+  const retriesAndTimeout = retriesAndTimeoutOf(network);
   const type = custom?.text("base_provider_type");
   const chat = custom?.section("request_path_overrides")?.text("chat_completion");
   custom?.noteUnread(
@@ -53,10 +53,10 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
     };
     return (key) => {
       const apiKey = key && secretIn(key, "value", `${name}_API_KEY`, variables);
-      return { endpointFor: () => ({ ...at, apiKey, ...waits }) };
+      return { endpointFor: () => ({ ...at, apiKey, ...retriesAndTimeout }) };
     };
   }
-  if (name === "bedrock") return (key) => bedrock(key, section, shared, waits, reading);
+  if (name === "bedrock") return (key) => bedrock(key, section, shared, retriesAndTimeout, reading);
   if (known === undefined || known.preset === "vertex-openai" || name === "vertex") {
     section.addNote(
       "keys",
@@ -72,14 +72,14 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
     const address =
       inner && baseUrlOf(inner, inner === own ? addressKey : "value", known.preset, variables, `${name}_URL`);
     const deployments = own?.section("deployments");
-    const only = own?.text("model_name");
+    const onlyModel = own?.text("model_name");
     own?.noteUnread(OWN_ADVICE, "left out: no counterpart");
     const root = address ?? written;
     const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
     const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
     if (isMissing) section.addNote("keys", `left out: preset \`${known.preset}\` needs an address`);
-    const endpoint = { label: known.preset, preset: known.preset, baseUrl, apiKey, ...waits };
-    return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, only };
+    const endpoint = { label: known.preset, preset: known.preset, baseUrl, apiKey, ...retriesAndTimeout };
+    return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, onlyModel };
   };
 }
 
@@ -92,7 +92,7 @@ function withPath(root: string, chat: string | undefined): string {
   return chat?.endsWith("/chat/completions") === true ? `${root}${path ?? ""}` : withVersion(root);
 }
 
-function waitsOf(network: Section | undefined): Pick<Endpoint, "retry" | "timeoutMs"> {
+function retriesAndTimeoutOf(network: Section | undefined): Pick<Endpoint, "retry" | "timeoutMs"> {
   if (network === undefined) return {};
   const ms = (key: string): number | undefined => network.number(network.has(`${key}_ms`) ? `${key}_ms` : key);
   return {
@@ -108,7 +108,7 @@ function bedrock(
   key: Section | undefined,
   section: Section,
   shared: Section | undefined,
-  waits: Pick<Endpoint, "retry" | "timeoutMs">,
+  retriesAndTimeout: Pick<Endpoint, "retry" | "timeoutMs">,
   { variables }: ReaderInput,
 ): ProviderConnection {
   const own = key?.section("bedrock_key_config") ?? shared;
@@ -127,7 +127,7 @@ function bedrock(
     },
     "left out: no counterpart",
   );
-  const reach = apiKey === undefined ? aws : { region: aws.region, apiKey };
+  const connection = apiKey === undefined ? aws : { region: aws.region, apiKey };
   return {
     deployments,
     endpointFor(model) {
@@ -136,7 +136,7 @@ function bedrock(
         : /(^|\.)openai\./.test(model ?? "")
           ? "bedrock"
           : undefined;
-      if (preset !== undefined) return { label: preset, preset, ...reach, ...waits };
+      if (preset !== undefined) return { label: preset, preset, ...connection, ...retriesAndTimeout };
       section.addNote(
         "keys",
         "left out in part: only models that AWS serves through compatible APIs are imported, with names such as `anthropic.…` and `openai.…`; add others by hand (presets `bedrock`, `bedrock-mantle`)",
@@ -161,12 +161,12 @@ const OWN_ADVICE: Readonly<Record<string, string>> = {
 };
 
 /** Reads a credential that is a text or an object with `value` and `env_var`. */
-function secretIn(section: Section, key: string, usual: string, variables: Variables): string | undefined {
-  if (section.tree(key)?.kind !== "map") return variables.reference(section, key, usual);
+function secretIn(section: Section, key: string, variableName: string, variables: Variables): string | undefined {
+  if (section.tree(key)?.kind !== "map") return variables.reference(section, key, variableName);
   const inner = section.section(key);
   const variable = inner?.text("env_var")?.replace(/^env\./, "") ?? "";
-  if (/^[A-Za-z_]\w{0,254}$/.test(variable)) return variables.named(variable);
-  const written = inner && variables.reference(inner, "value", usual);
+  if (/^[A-Za-z_]\w{0,254}$/.test(variable)) return variables.referenceTo(variable);
+  const written = inner && variables.reference(inner, "value", variableName);
   if (written === undefined && variable !== "")
     inner?.addNote("env_var", "left out: not the name of an environment variable; set it by hand");
   return written;

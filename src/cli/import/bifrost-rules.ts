@@ -3,8 +3,8 @@
  * then to the fallbacks. Source: the published schema, "routing_rule".
  */
 
-import type { ReaderInput, Route, Step } from "./draft.ts";
-import { type Section, textOf } from "./source.ts";
+import type { ReaderInput, Route, Step } from "./deployment-draft.ts";
+import { type Section, textOf } from "./foreign-source.ts";
 
 const BY_NAME = /^\s*model\s*==\s*(?:"([^"\\]+)"|'([^'\\]+)')\s*$/;
 

@@ -9,11 +9,11 @@
 import { bifrostCallers } from "./bifrost-callers.ts";
 import { bifrostEndpoint } from "./bifrost-endpoint.ts";
 import { ruleRoutes } from "./bifrost-rules.ts";
-import type { Draft, Endpoint, ReaderInput, Route } from "./draft.ts";
-import { openNames } from "./families.ts";
+import type { Draft, Endpoint, ReaderInput, Route } from "./deployment-draft.ts";
+import { claimedNames } from "./exclusive-model-names.ts";
+import { type Section, sectionOf } from "./foreign-source.ts";
 import { megabytes } from "./litellm-settings.ts";
-import { mcpEntries } from "./mcp.ts";
-import { type Section, sectionOf } from "./source.ts";
+import { mcpEntries } from "./mcp-server-entries.ts";
 
 interface Key {
   readonly section: Section;
@@ -31,12 +31,15 @@ export function readBifrost(reading: ReaderInput): Draft {
   const emptyMeansAll = root.number("version") === 1;
   const client = root.section("client");
   const providers = root.section("providers");
-  const asked = askedOf(root);
+  const requestedModels = requestedModelsOf(root);
   const served = new Map(
     (providers?.keys ?? []).map((name) => {
       const section = providers?.section(name);
-      const own = asked.get(name) ?? new Set();
-      return [name, section === undefined ? [] : routesOf(name, section, own, emptyMeansAll, reading)] as const;
+      const requestedHere = requestedModels.get(name) ?? new Set();
+      return [
+        name,
+        section === undefined ? [] : routesOf(name, section, requestedHere, emptyMeansAll, reading),
+      ] as const;
     }),
   );
   const routes = [...served.values()].flat();
@@ -69,7 +72,7 @@ function pluginRequiresKeys(root: Section): boolean {
 const PLUGIN_ADVICE = "left out: guardrails belong under `guardrails`, and traces and metrics are exported by OTLP";
 
 /** Returns the models that callers and rules name, by provider. A key for all models serves them as `provider/model`. */
-function askedOf(root: Section): ReadonlyMap<string, ReadonlySet<string>> {
+function requestedModelsOf(root: Section): ReadonlyMap<string, ReadonlySet<string>> {
   const asked = new Map<string, Set<string>>();
   const add = (provider: string | undefined, model: string | undefined): void => {
     if (provider === undefined || model === undefined || model === "" || model.includes("*")) return;
@@ -143,8 +146,8 @@ function openRoutes(name: string, section: Section, keys: readonly Key[]): reado
     const endpoint = endpointFor(undefined);
     return endpoint === undefined ? [] : [{ endpoint, model: undefined, line, unit }];
   });
-  const { names, words } = openNames(steps[0]?.endpoint.preset, name);
-  section.addNote("keys", words);
+  const { names, note } = claimedNames(steps[0]?.endpoint.preset, name);
+  section.addNote("keys", note);
   return names.map((family) => ({ name: family, steps, at: section.at, path: section.path }));
 }
 
@@ -158,7 +161,7 @@ function keyOf(
   const line = reading.source.lineOf(section.at);
   if (isKeyless)
     return { section, models: undefined, sent: new Map(), line, endpointFor: connect(undefined).endpointFor };
-  const { endpointFor, deployments, only } = connect(section);
+  const { endpointFor, deployments, onlyModel: only } = connect(section);
   const listed = section.texts("models");
   const aliases = section.section("aliases");
   const sent = new Map([

@@ -1,7 +1,7 @@
 /** Pages of the documentation about settings of other gateways, and the keys of the document that replace them. */
 
 import { formatPath, type Path } from "../../server/core/config/index.ts";
-import type { System } from "./import.ts";
+import type { System } from "./import-configuration.ts";
 
 /** Page of the documentation, with the heading on it. */
 interface Page {

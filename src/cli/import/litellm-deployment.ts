@@ -1,12 +1,12 @@
 /** Converts `litellm_params` of one deployment to an endpoint, with its key and the model name to send to it. */
 
-import { baseUrlOf, hostLabel } from "./address.ts";
-import { awsOf } from "./aws.ts";
-import type { Endpoint, ReaderInput } from "./draft.ts";
+import { awsOf } from "./aws-credential.ts";
+import { baseUrlOf, hostLabel } from "./base-urls.ts";
+import type { Endpoint, ReaderInput } from "./deployment-draft.ts";
+import type { Section } from "./foreign-source.ts";
 import type { Settings } from "./litellm-settings.ts";
-import { type Known, presetOf } from "./presets.ts";
-import type { Section } from "./source.ts";
-import { retryOf, timeoutOf } from "./waits.ts";
+import { type KnownPreset, presetOf } from "./presets.ts";
+import { retryOf, timeoutOf } from "./retries-and-timeouts.ts";
 
 export interface Deployment {
   readonly endpoint: Endpoint;
@@ -73,15 +73,15 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
     );
     return undefined;
   }
-  const reach = provider === "bedrock" ? bedrock(params, model) : upstream(params, provider, reading);
-  if (reach === undefined) return undefined;
-  const waits = waitsOf(params, settings);
-  const endpoint: Endpoint = { ...reach.endpoint(reading), ...waits };
+  const connection = provider === "bedrock" ? bedrock(params, model) : upstream(params, provider, reading);
+  if (connection === undefined) return undefined;
+  const retriesAndTimeout = retriesAndTimeoutOf(params, settings);
+  const endpoint: Endpoint = { ...connection.endpoint(reading), ...retriesAndTimeout };
   params.noteUnread(PARAM_ADVICE, "left out: the gateway adds no parameters to requests; let clients send it");
-  return { endpoint, model: reach.model ?? model };
+  return { endpoint, model: connection.model ?? model };
 }
 
-function waitsOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | "timeoutMs"> {
+function retriesAndTimeoutOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | "timeoutMs"> {
   const key = params.has("num_retries") ? "num_retries" : "max_retries";
   const own = params.number("num_retries") ?? params.number("max_retries");
   const timeout = timeoutOf(params, "timeout", 1000);
@@ -119,12 +119,12 @@ function splitModel(written: string, custom: string | undefined, { presets }: Re
   return isKnown ? { provider: prefix, model: rest } : { provider: undefined, model: written };
 }
 
-interface Reach {
+interface Connection {
   readonly endpoint: (reading: ReaderInput) => Endpoint;
   readonly model?: string;
 }
 
-function upstream(params: Section, provider: string, reading: ReaderInput): Reach | undefined {
+function upstream(params: Section, provider: string, reading: ReaderInput): Connection | undefined {
   const { presets, variables } = reading;
   const refusal = Object.hasOwn(WITHOUT, provider) && !presets.has(provider) ? WITHOUT[provider] : undefined;
   if (refusal !== undefined) {
@@ -135,8 +135,8 @@ function upstream(params: Section, provider: string, reading: ReaderInput): Reac
   if (known === undefined) return undefined;
   const baseKey = params.has("api_base") ? "api_base" : "base_url";
   const isAny = ANY_COMPAT.has(provider) && !presets.has(provider);
-  const usual = `${provider}_API_BASE`;
-  let baseUrl = baseUrlOf(params, baseKey, isAny ? undefined : known.preset, variables, usual);
+  const defaultVariable = `${provider}_API_BASE`;
+  let baseUrl = baseUrlOf(params, baseKey, isAny ? undefined : known.preset, variables, defaultVariable);
   const isCustom = isAny && baseUrl !== undefined && baseUrl !== "https://api.openai.com/v1";
   if (isAny && !isCustom && !OPENAI.has(provider)) {
     params.addNote("model", "left out: the address of the server is missing; set `api_base` and import again");
@@ -150,7 +150,7 @@ function upstream(params: Section, provider: string, reading: ReaderInput): Reac
       );
       return undefined;
     }
-    baseUrl = variables.named("AZURE_API_BASE", "address");
+    baseUrl = variables.referenceTo("AZURE_API_BASE", "address");
     params.addNote(
       "model",
       "the address is read from AZURE_API_BASE, as LiteLLM does; its value must end in /openai/v1",
@@ -161,7 +161,7 @@ function upstream(params: Section, provider: string, reading: ReaderInput): Reac
     return undefined;
   }
   const apiKey = keyOf(params, provider, isCustom ? undefined : known, reading);
-  params.drop("api_version", "left out: the v1 API of Azure takes no api-version");
+  params.leaveOutKey("api_version", "left out: the v1 API of Azure takes no api-version");
   const at = isCustom
     ? { label: hostLabel(baseUrl, provider), dialect: "compat" as const, baseUrl }
     : { label: known.preset, preset: known.preset, ...(baseUrl !== "https://api.openai.com/v1" && { baseUrl }) };
@@ -173,17 +173,17 @@ const OPENAI: ReadonlySet<string> = new Set(["openai", "text-completion-openai"]
 function keyOf(
   params: Section,
   provider: string,
-  known: Known | undefined,
+  known: KnownPreset | undefined,
   { variables }: ReaderInput,
 ): string | undefined {
-  const usual = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
-  const own = variables.reference(params, "api_key", usual === "" ? `${provider}_API_KEY` : usual);
-  if (own !== undefined || known === undefined || known.keyOptional || usual === "") return own;
-  params.addNote("model", `no key is set, so it is read from ${usual}, as LiteLLM does`);
-  return variables.named(usual);
+  const defaultVariable = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
+  const own = variables.reference(params, "api_key", defaultVariable === "" ? `${provider}_API_KEY` : defaultVariable);
+  if (own !== undefined || known === undefined || known.keyOptional || defaultVariable === "") return own;
+  params.addNote("model", `no key is set, so it is read from ${defaultVariable}, as LiteLLM does`);
+  return variables.referenceTo(defaultVariable);
 }
 
-function bedrock(params: Section, written: string): Reach | undefined {
+function bedrock(params: Section, written: string): Connection | undefined {
   const model = written.replace(/^(converse|converse_like|invoke)\//, "").replace(/^[a-z]{2}(-[a-z]+)+-\d\//, "");
   const preset = /(^|\.)anthropic\./.test(model)
     ? "bedrock-anthropic"

@@ -1,7 +1,7 @@
 /** Fallbacks of LiteLLM: the models that stand in for others. */
 
-import type { ReaderInput } from "./draft.ts";
-import { type Section, sectionOf, textOf } from "./source.ts";
+import type { ReaderInput } from "./deployment-draft.ts";
+import { type Section, sectionOf, textOf } from "./foreign-source.ts";
 
 export interface Fallback {
   readonly from: string;

@@ -3,10 +3,18 @@
  * "proxy/guardrails/quick_start", "proxy/guardrails/pii_masking_v2", "proxy/guardrails/litellm_content_filter".
  */
 
-import { baseUrlOf } from "./address.ts";
-import type { Entry, ReaderInput } from "./draft.ts";
-import { denyRule, type Guards, isEntity, label, REQUEST_KINDS, redactRule, wordDetector } from "./guardrails.ts";
-import { type Section, textOf } from "./source.ts";
+import { baseUrlOf } from "./base-urls.ts";
+import type { Entry, ReaderInput } from "./deployment-draft.ts";
+import { type Section, textOf } from "./foreign-source.ts";
+import {
+  denyRule,
+  type Guards,
+  isEntity,
+  label,
+  REQUEST_KINDS,
+  redactRule,
+  wordDetector,
+} from "./word-and-entity-guardrails.ts";
 
 const MAX_WORDS = 10_000;
 
@@ -18,7 +26,7 @@ export function litellmGuardrails(reading: ReaderInput): Guards {
   for (const section of reading.source.root.sections("guardrails")) {
     const name = label(section.text("guardrail_name") ?? "guardrail");
     const params = section.section("litellm_params");
-    section.drop("guardrail_info", "left out: it only describes the guardrail");
+    section.leaveOutKey("guardrail_info", "left out: it only describes the guardrail");
     section.noteUnread({}, "left out: no counterpart");
     if (params === undefined) continue;
     if (names.has(name)) {
@@ -64,7 +72,7 @@ function guardrail(name: string, params: Section, reading: ReaderInput): Guards 
     );
     return undefined;
   }
-  return kind === "presidio" ? presidio(name, params, kinds, reading) : words(name, params, kinds);
+  return kind === "presidio" ? presidio(name, params, kinds, reading) : wordGuards(name, params, kinds);
 }
 
 const kindsOf = (modes: readonly string[]): readonly string[] => [
@@ -76,7 +84,7 @@ function presidio(name: string, params: Section, kinds: readonly string[], readi
   const { variables } = reading;
   const endpoint =
     baseUrlOf(params, "presidio_analyzer_api_base", undefined, variables, "PRESIDIO_ANALYZER_API_BASE") ??
-    variables.named("PRESIDIO_ANALYZER_API_BASE", "address");
+    variables.referenceTo("PRESIDIO_ANALYZER_API_BASE", "address");
   const language = params.text("presidio_language");
   const entities = actions(params.section("pii_entities_config"));
   params.noteUnread(PRESIDIO_ADVICE, "left out: no counterpart");
@@ -127,12 +135,12 @@ function actions(section: Section | undefined): readonly { readonly entity: stri
   });
 }
 
-function words(name: string, params: Section, kinds: readonly string[]): Guards | undefined {
+function wordGuards(name: string, params: Section, kinds: readonly string[]): Guards | undefined {
   const blocked = params.sections("blocked_words").flatMap((section) => {
     const tree = section.tree("keyword");
     const keyword = tree && textOf(tree);
     const action = section.text("action")?.toUpperCase();
-    section.drop("description", "left out: it only describes the word");
+    section.leaveOutKey("description", "left out: it only describes the word");
     if (keyword !== undefined && keyword.trim() !== "" && (action === "BLOCK" || action === "MASK"))
       return [{ keyword, action }];
     section.addNote("keyword", "left out: expected a word with BLOCK or MASK");

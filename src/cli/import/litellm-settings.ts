@@ -1,14 +1,14 @@
 /** Reads `litellm_settings`, `router_settings`, `general_settings` and `mcp_servers`. */
 
-import type { Endpoint, Entry, ReaderInput } from "./draft.ts";
-import { limitedProfile } from "./limits.ts";
+import type { Endpoint, Entry, ReaderInput } from "./deployment-draft.ts";
+import { patternsOf } from "./escape-source-text.ts";
+import { type Section, sectionOf, textOf } from "./foreign-source.ts";
+import { limitedProfile } from "./limited-profile.ts";
 import { type Fallback, fallbackPairs } from "./litellm-fallbacks.ts";
-import { patternsOf } from "./literally.ts";
-import { mcpEntries } from "./mcp.ts";
-import { type Section, sectionOf, textOf } from "./source.ts";
-import { retryOf, timeoutOf } from "./waits.ts";
+import { mcpEntries } from "./mcp-server-entries.ts";
+import { retryOf, timeoutOf } from "./retries-and-timeouts.ts";
 
-interface Named {
+interface NamedEntry {
   readonly at: number;
   readonly path: Section["path"];
 }
@@ -18,7 +18,7 @@ export interface Settings {
   readonly timeoutMs: number | undefined;
   readonly fallbacks: readonly Fallback[];
   readonly defaultFallbacks: readonly string[];
-  readonly aliases: readonly (Named & { readonly alias: string; readonly group: string })[];
+  readonly aliases: readonly (NamedEntry & { readonly alias: string; readonly group: string })[];
   readonly auth: boolean;
   readonly maxBodyBytes: number | undefined;
   readonly budgets: readonly Entry[];
@@ -54,7 +54,7 @@ export function litellmSettings(reading: ReaderInput): Settings {
   router?.noteUnread(ROUTER_ADVICE, "left out: no counterpart");
   for (const key of general?.keys ?? []) {
     if (/^(database_|maximum_spend_logs_|proxy_batch_)/.test(key) && key !== "database_url")
-      general?.drop(key, NO_DATABASE);
+      general?.leaveOutKey(key, NO_DATABASE);
   }
   general?.noteUnread(GENERAL_ADVICE, "left out: no counterpart");
   return {

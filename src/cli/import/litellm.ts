@@ -5,12 +5,12 @@
  * fallbacks.
  */
 
-import type { Draft, ReaderInput, Route, Step } from "./draft.ts";
-import { openNames } from "./families.ts";
+import type { Draft, ReaderInput, Route, Step } from "./deployment-draft.ts";
+import { claimedNames } from "./exclusive-model-names.ts";
+import { type AddNote, type Section, sectionOf, withDefaults } from "./foreign-source.ts";
 import { type Deployment, litellmDeployment } from "./litellm-deployment.ts";
 import { litellmGuardrails } from "./litellm-guardrails.ts";
 import { litellmMcp, litellmSettings, type Settings } from "./litellm-settings.ts";
-import { type AddNote, type Section, sectionOf, withDefaults } from "./source.ts";
 
 interface Group {
   readonly name: string;
@@ -68,12 +68,12 @@ function withoutPrefix(route: Route, addNote: AddNote): readonly Route[] {
   const sent = steps[0]?.model ?? "";
   const prefix = name.slice(0, -sent.length);
   if (!sent.endsWith("*") || !prefix.endsWith("/") || name !== prefix + sent) return [route];
-  const open = openNames(steps[0]?.endpoint.preset, prefix.slice(0, -1));
+  const open = claimedNames(steps[0]?.endpoint.preset, prefix.slice(0, -1));
   const names = sent === "*" ? open.names : [sent];
-  const words = `clients ask for \`${name}\`, and a pattern cannot remove the prefix. Let clients ask for \`${sent}\`, or add each model to \`model_aliases\``;
-  addNote(route.at, route.path, sent === "*" ? open.words : words);
-  const asked = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
-  return names.map((own) => ({ ...route, name: own, steps: asked }));
+  const message = `clients ask for \`${name}\`, and a pattern cannot remove the prefix. Let clients ask for \`${sent}\`, or add each model to \`model_aliases\``;
+  addNote(route.at, route.path, sent === "*" ? open.note : message);
+  const renamedSteps = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
+  return names.map((own) => ({ ...route, name: own, steps: renamedSteps }));
 }
 
 const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): readonly string[] => {
@@ -90,9 +90,9 @@ function withCredential(deployment: Section, { source: { root, tracker } }: Read
   const named = credentials.find((it) => it.text("credential_name") === name);
   const [own, values] = [deployment.tree("litellm_params"), named?.tree("credential_values")];
   if (named !== undefined && own?.kind === "map" && values?.kind === "map") {
-    const taken = [...values.entries.keys()].filter((key) => !own.entries.has(key));
-    const elsewhere = new Map(taken.map((key) => [key, [...named.path, "credential_values", key]]));
-    return sectionOf(withDefaults(own, values), params.path, tracker, elsewhere);
+    const inheritedKeys = [...values.entries.keys()].filter((key) => !own.entries.has(key));
+    const inheritedPaths = new Map(inheritedKeys.map((key) => [key, [...named.path, "credential_values", key]]));
+    return sectionOf(withDefaults(own, values), params.path, tracker, inheritedPaths);
   }
   params.addNote(
     "litellm_credential_name",
@@ -108,7 +108,10 @@ function addDeployment(section: Section, settings: Settings, groups: Map<string,
     reading.source.addNote(section.at, section.path, "left out: a deployment needs `model_name` and `litellm_params`");
     return;
   }
-  section.drop("model_info", "left out: the catalog has these facts; prices can be part of the CEL cost of a budget");
+  section.leaveOutKey(
+    "model_info",
+    "left out: the catalog has these facts; prices can be part of the CEL cost of a budget",
+  );
   section.noteUnread({}, "left out: no counterpart");
   const deployment: Deployment | undefined = litellmDeployment(params, settings, reading);
   if (deployment === undefined) {

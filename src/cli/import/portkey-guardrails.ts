@@ -1,8 +1,8 @@
 /** Converts guardrails of Portkey that deny listed words: `default.contains` with the operator `none`. */
 
-import type { Entry, ReaderInput } from "./draft.ts";
-import { denyRule, type Guards, REQUEST_KINDS, wordDetector } from "./guardrails.ts";
-import { type Section, sectionOf } from "./source.ts";
+import type { Entry, ReaderInput } from "./deployment-draft.ts";
+import { type Section, sectionOf } from "./foreign-source.ts";
+import { denyRule, type Guards, REQUEST_KINDS, wordDetector } from "./word-and-entity-guardrails.ts";
 
 const PLACES = [
   ["input_guardrails", REQUEST_KINDS],

@@ -1,11 +1,11 @@
 /** Converts one target of Portkey to an endpoint, with its key and the model name to send to it. */
 
-import { baseUrlOf, hostLabel } from "./address.ts";
-import { awsOf } from "./aws.ts";
-import type { Endpoint, ReaderInput, Step } from "./draft.ts";
-import { type Known, presetOf, suggestedPreset } from "./presets.ts";
-import { type Section, textOf } from "./source.ts";
-import { retryOf, timeoutOf } from "./waits.ts";
+import { awsOf } from "./aws-credential.ts";
+import { baseUrlOf, hostLabel } from "./base-urls.ts";
+import type { Endpoint, ReaderInput, Step } from "./deployment-draft.ts";
+import { type Section, textOf } from "./foreign-source.ts";
+import { type KnownPreset, presetOf, suggestedPreset } from "./presets.ts";
+import { retryOf, timeoutOf } from "./retries-and-timeouts.ts";
 
 /** Settings that targets inherit. */
 export interface Inherited {
@@ -70,32 +70,34 @@ export function portkeyStep(
       key,
       `imported as preset \`${known.preset}\`, which its name suggests; if it means another one, name it with -preset NAME=PRESET`,
     );
-  const reach = reachOf(section, name, known, reading);
-  if (reach === undefined) return undefined;
-  const apiKey = reach.cloudsig === undefined ? keyOf(section, name, known, isKept, reading) : undefined;
-  section.drop(
+  const connection = connectionOf(section, name, known, reading);
+  if (connection === undefined) return undefined;
+  const apiKey = connection.cloudsig === undefined ? keyOf(section, name, known, isKept, reading) : undefined;
+  section.leaveOutKey(
     "virtual_key",
     `not copied: Portkey keeps the key of the provider; set the variable that \`api_key\` names`,
   );
   const model = section.text("deployment_id") ?? catalogModel ?? override;
   for (const key of ["api_version", "resource_name"])
-    section.drop(key, "part of the address, which takes no api-version");
+    section.leaveOutKey(key, "part of the address, which takes no api-version");
   const line = reading.source.lineOf(section.at);
-  return { endpoint: { ...reach, apiKey, retry, timeoutMs }, model, line, unit: section.path };
+  return { endpoint: { ...connection, apiKey, retry, timeoutMs }, model, line, unit: section.path };
 }
 
 function keyOf(
   section: Section,
   name: string,
-  known: Known,
+  known: KnownPreset,
   isKept: boolean,
   { variables }: ReaderInput,
 ): string | undefined {
-  const usual = known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv;
-  return variables.reference(section, "api_key", usual) ?? (isKept ? variables.named(usual) : undefined);
+  const variableName = known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv;
+  return (
+    variables.reference(section, "api_key", variableName) ?? (isKept ? variables.referenceTo(variableName) : undefined)
+  );
 }
 
-function reachOf(section: Section, name: string, known: Known, reading: ReaderInput): Endpoint | undefined {
+function connectionOf(section: Section, name: string, known: KnownPreset, reading: ReaderInput): Endpoint | undefined {
   const { variables } = reading;
   const { preset, dialect } = known;
   const host = baseUrlOf(section, "custom_host", preset, variables, `${name}_CUSTOM_HOST`);
@@ -111,7 +113,7 @@ function reachOf(section: Section, name: string, known: Known, reading: ReaderIn
       "provider",
       "the name of the resource is missing; set AZURE_OPENAI_BASE_URL to its address, which ends in /openai/v1",
     );
-    return { label: preset, preset, baseUrl: variables.named("AZURE_OPENAI_BASE_URL", "address") };
+    return { label: preset, preset, baseUrl: variables.referenceTo("AZURE_OPENAI_BASE_URL", "address") };
   }
   if (preset === "bedrock") {
     section.addNote(

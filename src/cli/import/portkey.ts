@@ -6,23 +6,23 @@
  * first target, or for any model if it has none.
  */
 
-import type { Draft, ReaderInput, Route, Step } from "./draft.ts";
+import type { Draft, ReaderInput, Route, Step } from "./deployment-draft.ts";
+import { type Section, sectionOf, textOf } from "./foreign-source.ts";
 import { portkeyGuardrails } from "./portkey-guardrails.ts";
 import { type Inherited, inheritedOf, portkeyStep } from "./portkey-target.ts";
-import { type Section, sectionOf, textOf } from "./source.ts";
 
 /** Upstreams of a target, or of the targets within it, by name. */
-type Named = Map<string, readonly Step[]>;
+type StepsByName = Map<string, readonly Step[]>;
 
 /** Reads a config object. Targets can contain targets; their depth is bounded by the 64 levels of a document. */
 export function readPortkey(reading: ReaderInput): Draft {
   const { root } = reading.source;
   const guards = portkeyGuardrails(reading);
   const conditions = conditionsOf(root, reading);
-  const named: Named = new Map();
+  const named: StepsByName = new Map();
   const chain = stepsOf(root, {}, reading, named, true);
-  const routes: Route[] = conditions.flatMap(({ models, then, at, path }) => {
-    const steps = named.get(then) ?? [];
+  const routes: Route[] = conditions.flatMap(({ models, targetName, at, path }) => {
+    const steps = named.get(targetName) ?? [];
     if (steps.length > 0) return models.map((name) => ({ name, steps, at, path }));
     reading.source.addNote(at, path, "left out: no imported target has the name in `then`");
     return [];
@@ -64,7 +64,7 @@ function stepsOf(
   section: Section,
   above: Inherited,
   reading: ReaderInput,
-  named: Named,
+  named: StepsByName,
   isRoot = false,
 ): readonly Step[] {
   const steps = stepsWithin(section, above, reading, named, isRoot);
@@ -77,7 +77,7 @@ function stepsWithin(
   section: Section,
   above: Inherited,
   reading: ReaderInput,
-  named: Named,
+  named: StepsByName,
   isRoot: boolean,
 ): readonly Step[] {
   const inherited = inheritedOf(section, above);
@@ -120,7 +120,7 @@ function strategyOf(section: Section): string | undefined {
 
 interface Condition {
   readonly models: readonly string[];
-  readonly then: string;
+  readonly targetName: string;
   readonly at: number;
   readonly path: Section["path"];
 }
@@ -130,10 +130,10 @@ function conditionsOf(root: Section, reading: ReaderInput): readonly Condition[]
   const strategy = root.section("strategy");
   if (strategy?.text("mode") !== "conditional") return [];
   return strategy.sections("conditions").flatMap((condition) => {
-    const then = condition.text("then") ?? "";
+    const targetName = condition.text("then") ?? "";
     const query = condition.section("query");
     const models = query?.keys.length === 1 ? modelsIn(query, reading) : [];
-    if (models.length > 0) return [{ models, then, at: condition.at, path: condition.path }];
+    if (models.length > 0) return [{ models, targetName, at: condition.at, path: condition.path }];
     condition.addNote(
       "query",
       "left out: only the model name chooses the provider; access rules can deny requests by caller",

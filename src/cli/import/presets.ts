@@ -36,7 +36,7 @@ const NAMES: Readonly<Record<string, string>> = {
   cloudflare: "cloudflare-workers-ai",
 };
 
-export interface Known {
+export interface KnownPreset {
   readonly preset: string;
   readonly dialect: "compat" | "messages";
   /** Variable that usually holds the key; empty if there is none. */
@@ -48,8 +48,8 @@ export interface Known {
 }
 
 /** Returns the preset of a name. `given` are the presets that the operator named. */
-export function presetOf(name: string, given: ReadonlyMap<string, string>): Known | undefined {
-  const preset = given.get(name) ?? (Object.hasOwn(NAMES, name) ? NAMES[name] : undefined) ?? name;
+export function presetOf(name: string, namedPresets: ReadonlyMap<string, string>): KnownPreset | undefined {
+  const preset = namedPresets.get(name) ?? (Object.hasOwn(NAMES, name) ? NAMES[name] : undefined) ?? name;
   const found = compiledCatalog().get(preset);
   const [channel] = found?.channels ?? [];
   if (found === undefined || channel === undefined) return undefined;

@@ -68,15 +68,15 @@ function commentLines(item: unknown, indent: string): string {
 
 /** Matches texts that need no quotes. */
 const PLAIN = /^[A-Za-z][A-Za-z0-9_./-]*$/;
-const WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
+const RESERVED_WORDS = /^(true|false|yes|no|on|off|null|y|n)$/i;
 
 const scalar = (value: unknown): string =>
-  typeof value === "string" && PLAIN.test(value) && !WORDS.test(value) ? value : quoted(value);
+  typeof value === "string" && PLAIN.test(value) && !RESERVED_WORDS.test(value) ? value : quote(value);
 
-const keyText = (key: string): string => (PLAIN.test(key) && !WORDS.test(key) ? key : quoted(key));
+const keyText = (key: string): string => (PLAIN.test(key) && !RESERVED_WORDS.test(key) ? key : quote(key));
 
 /** Quotes a value as JSON, with the characters escaped that YAML does not allow. */
-const quoted = (value: unknown): string =>
+const quote = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
     (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`,

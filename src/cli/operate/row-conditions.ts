@@ -8,8 +8,8 @@
  */
 
 import { parseDuration } from "../../base/index.ts";
-import { clip, didYouMean, UsageError } from "../flags.ts";
-import type { ColumnSpec, Row } from "./lists.ts";
+import { clipArgument, didYouMean, UsageError } from "../parse-flags.ts";
+import type { ColumnSpec, Row } from "./printable-lists.ts";
 
 export type Condition = (row: Row) => boolean;
 
@@ -26,7 +26,9 @@ export function conditionOf(texts: readonly string[], columns: readonly ColumnSp
 function oneOf(text: string, columns: readonly ColumnSpec[], now: number): Condition {
   const [, name = "", operator = "", value = ""] = SYNTAX.exec(text) ?? [];
   if (operator === "") {
-    throw new UsageError(`-where '${clip(text)}' is not a condition: write COLUMN=VALUE, with one of = != < <= > >= ~`);
+    throw new UsageError(
+      `-where '${clipArgument(text)}' is not a condition: write COLUMN=VALUE, with one of = != < <= > >= ~`,
+    );
   }
   const column = columnNamed(name, columns);
   if (operator === "~") {
@@ -46,7 +48,7 @@ export function columnNamed(name: string, columns: readonly ColumnSpec[]): Colum
   if (found !== undefined) return found;
   const names = columns.map((column) => column.name);
   throw new UsageError(
-    `there is no column '${clip(name)}'${didYouMean(name, names)}; the list has ${names.join(", ")}`,
+    `there is no column '${clipArgument(name)}'${didYouMean(name, names)}; the list has ${names.join(", ")}`,
   );
 }
 
@@ -56,9 +58,9 @@ function equality({ name, isNumeric }: ColumnSpec, value: string): Condition {
     return (row) => row[name] === number;
   }
   return (row) => {
-    const own = row[name];
-    if (Array.isArray(own)) return value === "" ? own.length === 0 : textsOf(own).includes(value);
-    return textsOf(own).includes(value);
+    const rowValue = row[name];
+    if (Array.isArray(rowValue)) return value === "" ? rowValue.length === 0 : textsOf(rowValue).includes(value);
+    return textsOf(rowValue).includes(value);
   };
 }
 
@@ -67,34 +69,38 @@ function ordering({ name, isNumeric, isTime }: ColumnSpec, operator: Operator, v
     const duration = parseDuration(value);
     const at = Date.parse(value);
     if (duration === undefined && Number.isNaN(at)) {
-      throw new UsageError(`'${name}' is a time: compare it with 24h or 2026-01-31T00:00:00Z, not '${clip(value)}'`);
+      throw new UsageError(
+        `'${name}' is a time: compare it with 24h or 2026-01-31T00:00:00Z, not '${clipArgument(value)}'`,
+      );
     }
     return (row) => {
-      const own = Date.parse(String(row[name] ?? ""));
-      if (Number.isNaN(own)) return false;
-      return duration === undefined ? compare(own, operator, at) : compare(Math.abs(own - now), operator, duration);
+      const rowValue = Date.parse(String(row[name] ?? ""));
+      if (Number.isNaN(rowValue)) return false;
+      return duration === undefined
+        ? compare(rowValue, operator, at)
+        : compare(Math.abs(rowValue - now), operator, duration);
     };
   }
   if (isNumeric) {
     const number = value.trim() === "" ? Number.NaN : Number(value);
-    if (Number.isNaN(number)) throw new UsageError(`'${name}' is a number, and '${clip(value)}' is none`);
+    if (Number.isNaN(number)) throw new UsageError(`'${name}' is a number, and '${clipArgument(value)}' is none`);
     return (row) => typeof row[name] === "number" && compare(row[name], operator, number);
   }
   return (row) => row[name] !== null && row[name] !== undefined && compare(String(row[name]), operator, value);
 }
 
-function compare<T extends number | string>(own: T, operator: Operator, other: T): boolean {
+function compare<T extends number | string>(rowValue: T, operator: Operator, other: T): boolean {
   switch (operator) {
     case "<":
-      return own < other;
+      return rowValue < other;
     case "<=":
-      return own <= other;
+      return rowValue <= other;
     case ">":
-      return own > other;
+      return rowValue > other;
     case ">=":
-      return own >= other;
+      return rowValue >= other;
     default:
-      return own === other;
+      return rowValue === other;
   }
 }
 

@@ -2,10 +2,10 @@
 
 import { csvLines } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../process-io.ts";
 import { tableLines } from "../table-text.ts";
-import type { Format } from "./flags.ts";
-import { type ColumnSpec, type ListSpec, nameOf, type Row } from "./lists.ts";
+import type { Format } from "./operate-flags.ts";
+import { type ColumnSpec, type ListSpec, nameOf, type Row } from "./printable-lists.ts";
 
 interface Shown {
   readonly list: ListSpec;

@@ -4,9 +4,9 @@
  */
 
 import { escapeControls, pause } from "../../base/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { stepDownFlags } from "./flags.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { stepDownFlags } from "./operate-flags.ts";
 import { type GatewayConnection, withGateway } from "./with-gateway.ts";
 
 /** Limit of one call, in milliseconds. An election takes less, and the hook of a stop must not use up its grace period. */

@@ -3,7 +3,7 @@
 import { setMaxListeners } from "node:events";
 import { type AdminAddress, type AdminClient, createAdminClient } from "../../admin-api/index.ts";
 import { type AddressFlags, chooseAddress } from "../choose-address.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { reportFailure } from "../report-failure.ts";
 
 export interface GatewayConnection {

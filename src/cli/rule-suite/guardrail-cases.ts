@@ -6,10 +6,10 @@
 
 import type { Place } from "../../server/core/config/index.ts";
 import { CATEGORIES, type Rehearsal, type RehearsalQuestion } from "../../server/core/guardrails/index.ts";
-import { finderText, placeText, REMOVED_WORDS, unaskedTexts } from "../guardrail-text.ts";
-import type { Caller } from "./callers.ts";
-import type { CaseText, GivenText, GuardrailText } from "./schema.ts";
-import { didYouMean, type Fault, type Subject } from "./subject.ts";
+import { finderText, placeText, REMOVED_WORDS, unreadTexts } from "../guardrail-text.ts";
+import type { Caller } from "./suite-callers.ts";
+import type { CaseText, GivenText, GuardrailText } from "./suite-schema.ts";
+import { didYouMean, type Fault, type Subject } from "./suite-subject.ts";
 
 export interface GuardrailCase {
   readonly kind: "guardrail";
@@ -38,7 +38,7 @@ export interface GuardrailJudgement {
 /** Resolves a case. Paths of faults are below the case. */
 export function guardrailCase(
   text: CaseText,
-  { kind = "user", text: own, model, route, given = {} }: GuardrailText,
+  { kind = "user", text: caseText, model, route, given: givenFindings = {} }: GuardrailText,
   { variables, profile }: Caller,
   { guardrails: { inForce } }: Subject,
 ): { readonly of: Omit<GuardrailCase, "suite" | "name" | "place">; readonly faults: readonly Fault[] } {
@@ -46,12 +46,12 @@ export function guardrailCase(
   const rule = typeof by === "object" ? by.rule : by;
   const question: RehearsalQuestion = {
     profile: profile.name,
-    segments: [{ kind, text: own }],
+    segments: [{ kind, text: caseText }],
     model,
     route,
     caller: variables,
     showsKeyed: true,
-    given: parseGivenFindings(given),
+    given: parseGivenFindings(givenFindings),
   };
   const names = inForce.rules.map(({ name }) => name);
   const detectors = inForce.detectors.map(({ name }) => name);
@@ -61,7 +61,7 @@ export function guardrailCase(
   } else if (rule !== undefined && !names.includes(rule)) {
     faults.push({ path: ["by"], message: `there is no such guardrail rule${didYouMean(rule, names)}` });
   }
-  for (const [name, findings] of Object.entries(given)) {
+  for (const [name, findings] of Object.entries(givenFindings)) {
     const path = ["guardrail", "given", name];
     if (!detectors.includes(name)) {
       faults.push({ path, message: `there is no such detector${didYouMean(name, detectors)}` });
@@ -78,8 +78,8 @@ export function guardrailCase(
 type GivenFindings = NonNullable<RehearsalQuestion["given"]>;
 
 /** Returns the given findings by detector; `undefined` if none are given. */
-function parseGivenFindings(given: GivenText): GivenFindings | undefined {
-  const byDetector = Object.entries(given).map(
+function parseGivenFindings(givenFindings: GivenText): GivenFindings | undefined {
+  const byDetector = Object.entries(givenFindings).map(
     ([name, findings]) =>
       [
         name,
@@ -140,22 +140,22 @@ export function guardrailText({ rehearsal, passes }: GuardrailJudgement): string
         : `${decision === "deny" ? "denied by" : "refused by an error of"} ${rule ?? "a detector"}: ${message}`;
   if (passes) return outcome;
   const found = findings.map((one) => `${placeText(one)} (${one.score.toFixed(2)} by ${finderText(one)})`);
-  const gone = removed.map((one) => `${placeText(one)} (${REMOVED_WORDS[one.by]})`);
+  const removedTexts = removed.map((one) => `${placeText(one)} (${REMOVED_WORDS[one.by]})`);
   return [
     outcome,
     found.length === 0 ? "nothing was found" : `found ${shortList(found)}`,
-    ...(gone.length === 0 ? [] : [`does not count: ${shortList(gone)}`]),
-    ...unaskedTexts(rehearsal).map((words) => `not asked: ${words}`),
+    ...(removedTexts.length === 0 ? [] : [`does not count: ${shortList(removedTexts)}`]),
+    ...unreadTexts(rehearsal).map((line) => `not asked: ${line}`),
   ].join("; ");
 }
 
 /** Maximum number of findings shown on one line. */
 const MAX_SHOWN = 8;
 
-const shortList = (words: readonly string[]): string =>
-  words.length <= MAX_SHOWN
-    ? words.join(", ")
-    : `${words.slice(0, MAX_SHOWN).join(", ")} and ${words.length - MAX_SHOWN} more`;
+const shortList = (line: readonly string[]): string =>
+  line.length <= MAX_SHOWN
+    ? line.join(", ")
+    : `${line.slice(0, MAX_SHOWN).join(", ")} and ${line.length - MAX_SHOWN} more`;
 
 export function expectedGuardrailText({ expect, rule, message, rewritten, types }: ExpectedGuardrail): string {
   return [

@@ -3,5 +3,5 @@
  * `pack test`.
  */
 
-export { findSuites } from "./files.ts";
-export { type OnCase, runSuites, type SuitesRun, subjectOf } from "./run.ts";
+export { findSuites } from "./find-suites.ts";
+export { type OnCase, runSuites, type SuitesRun, subjectOf } from "./run-suites.ts";

@@ -7,13 +7,13 @@
 
 import type { TokenEndpointResponse } from "openid-client";
 import { anySignal } from "../../base/index.ts";
-import type { Io } from "../io.ts";
-import { openBrowser } from "./browser.ts";
-import { type Arrival, listenForCallback } from "./callback.ts";
+import type { Io } from "../process-io.ts";
+import { type Arrival, listenForCallback } from "./callback-listener.ts";
 import type { SignInOffer } from "./gateway-requests.ts";
-import { SignInError } from "./messages.ts";
-import { requestedParameters, resourceOf } from "./parameters.ts";
-import { asSignInError, type Provider } from "./provider.ts";
+import { openBrowser } from "./open-browser.ts";
+import { asSignInError, type Provider } from "./openid-provider.ts";
+import { requestedParameters, resourceOf } from "./request-parameters.ts";
+import { SignInError } from "./sign-in-errors.ts";
 
 /** Time for the user to sign in, in milliseconds. Looking up a password or a second factor takes a while. */
 const WAIT_MS = 5 * 60_000;
@@ -54,12 +54,12 @@ export async function browserGrant(provider: Provider, offer: SignInOffer, io: I
         },
         resourceOf(offer),
       );
-      await answer.show({ title: "Signed in", words: "You may close this window and go back to the terminal." });
+      await answer.show({ title: "Signed in", message: "You may close this window and go back to the terminal." });
       return tokens;
     } catch (error) {
       const cause = asSignInError(oidc, issuer, error, io.signal);
-      const words = cause instanceof SignInError ? cause.message : "it was interrupted";
-      await answer.show({ title: "Not signed in", words: `The sign-in failed: ${words}.` });
+      const reason = cause instanceof SignInError ? cause.message : "it was interrupted";
+      await answer.show({ title: "Not signed in", message: `The sign-in failed: ${reason}.` });
       throw cause;
     }
   } finally {

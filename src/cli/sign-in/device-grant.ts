@@ -6,11 +6,11 @@
 
 import type { DeviceAuthorizationResponse, TokenEndpointResponse } from "openid-client";
 import { anySignal } from "../../base/index.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../process-io.ts";
 import type { SignInOffer } from "./gateway-requests.ts";
-import { printable, SignInError } from "./messages.ts";
-import { requestedParameters, resourceOf } from "./parameters.ts";
-import { asSignInError, type Provider } from "./provider.ts";
+import { asSignInError, type Provider } from "./openid-provider.ts";
+import { requestedParameters, resourceOf } from "./request-parameters.ts";
+import { printable, SignInError } from "./sign-in-errors.ts";
 
 /** Maximum time to wait for the user, even if the code is valid for longer. */
 const MAX_WAIT_SECONDS = 30 * 60;

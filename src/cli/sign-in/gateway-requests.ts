@@ -8,8 +8,8 @@
 
 import type { RequestOptions } from "node:http";
 import { anySignal } from "../../base/index.ts";
-import { field, isBearerToken, type TokenKind, text } from "./entry.ts";
-import { failureCode, printable, SignInError, tlsHint } from "./messages.ts";
+import { field, isBearerToken, type TokenKind, text } from "./sign-in-entry.ts";
+import { failureCode, printable, SignInError, tlsHint } from "./sign-in-errors.ts";
 
 const ANSWER_MS = 10_000;
 const MAX_ANSWER_BYTES = 64 << 10;
@@ -31,7 +31,7 @@ export type Caller =
   | { readonly kind: "rejected" }
   /** Status 403: the gateway accepts the token, but its policy does not allow this request. */
   | { readonly kind: "forbidden" }
-  | { readonly kind: "unasked"; readonly words: string };
+  | { readonly kind: "unasked"; readonly reason: string };
 
 /** Returns the sign-in options; empty if the configuration has no `login` block. */
 export async function readOffers(url: string, signal: AbortSignal): Promise<readonly SignInOffer[]> {
@@ -54,13 +54,13 @@ export async function readCaller(url: string, token: string, signal: AbortSignal
     answer = await get(`${url}/admin/v1/whoami`, token, signal);
   } catch (error) {
     if (signal.aborted || !(error instanceof SignInError)) throw error;
-    return { kind: "unasked", words: error.message };
+    return { kind: "unasked", reason: error.message };
   }
   const { status, body } = answer;
   if (status === 401) return { kind: "rejected" };
   if (status === 403) return { kind: "forbidden" };
   const subject = text(body, "subject");
-  if (status !== 200 || subject === undefined) return { kind: "unasked", words: `it answered ${status}` };
+  if (status !== 200 || subject === undefined) return { kind: "unasked", reason: `it answered ${status}` };
   return { kind: "known", subject, roles: strings(field(body, "roles")) ?? [] };
 }
 
@@ -98,8 +98,8 @@ async function get(address: string, token: string | undefined, signal: AbortSign
   } catch (error) {
     if (signal.aborted || error instanceof SignInError) throw error;
     const code = timeout.aborted ? `no answer within ${ANSWER_MS / 1_000} s` : failureCode(error);
-    const why = `${code ?? "the connection failed"}${tlsHint(code)}`;
-    throw new SignInError(`${printable(new URL(address).origin)} could not be reached: ${why}`, {
+    const failure = `${code ?? "the connection failed"}${tlsHint(code)}`;
+    throw new SignInError(`${printable(new URL(address).origin)} could not be reached: ${failure}`, {
       cause: error,
       status: 3,
     });

@@ -15,12 +15,12 @@ export type GatewayUrl =
       /** Whether a token would travel unencrypted over a network. */
       readonly isExposed: boolean;
     }
-  | { readonly kind: "refused"; readonly words: string };
+  | { readonly kind: "refused"; readonly reason: string };
 
 export function parseGatewayUrl(text: string): GatewayUrl {
-  if (text.length > MAX_URL_LENGTH) return { kind: "refused", words: "the URL of the gateway is too long" };
+  if (text.length > MAX_URL_LENGTH) return { kind: "refused", reason: "the URL of the gateway is too long" };
   const parsed = parseAdminUrl(text);
-  if (parsed.kind === "refused") return { kind: "refused", words: `the URL of the gateway ${parsed.why}` };
+  if (parsed.kind === "refused") return { kind: "refused", reason: `the URL of the gateway ${parsed.reason}` };
   return { ...parsed, isExposed: isExposed(new URL(parsed.url)) };
 }
 

@@ -2,19 +2,19 @@
  * Returns the token for a gateway from the stored sign-in. Verbs call it before a request and, with `renew`, after a
  * 401.
  *
- * If no renewal is due, it only reads one file. One process at a time renews (`lock.ts`); once it holds the lock, it
+ * If no renewal is due, it only reads one file. One process at a time renews (`sign-in-lock.ts`); once it holds the lock, it
  * reads the stored sign-in again, since another process may have renewed it. The new refresh token is written to disk
  * before the token is used. If the process is killed between the provider's answer and that write, a rotated refresh
  * token is lost and the user must sign in again; the client cannot prevent that.
  */
 
-import type { Io } from "../io.ts";
-import type { SignIn } from "./entry.ts";
+import type { Io } from "../process-io.ts";
 import { parseGatewayUrl } from "./gateway-url.ts";
-import { type Lock, withLock } from "./lock.ts";
-import { SignInError } from "./messages.ts";
-import { renewTokens } from "./renew.ts";
-import { openSignInStore, type SignInStore, type StoredSignIn } from "./store.ts";
+import { renewTokens } from "./renew-tokens.ts";
+import type { SignIn } from "./sign-in-entry.ts";
+import { SignInError } from "./sign-in-errors.ts";
+import { type Lock, withLock } from "./sign-in-lock.ts";
+import { openSignInStore, type SignInStore, type StoredSignIn } from "./sign-in-store.ts";
 
 /** Margin before the expiry at which a token is renewed, since it might expire on its way to the gateway. */
 const RENEW_BEFORE_MS = 30_000;
@@ -32,15 +32,15 @@ export interface TokenSource {
 /** Creates the source. Throws `SignInError` if `url` is not the URL of a gateway. */
 export function createTokenSource(io: Io, url: string): TokenSource {
   const gateway = parseGatewayUrl(url);
-  if (gateway.kind === "refused") throw new SignInError(gateway.words);
+  if (gateway.kind === "refused") throw new SignInError(gateway.reason);
   const store = openSignInStore(io);
   /** Last token that was returned. If the caller requests a renewal, this is the rejected one. */
   let lastToken: string | undefined;
   let hasWarned = false;
 
-  const warnOnce = (path: string, words: string) => {
+  const warnOnce = (path: string, message: string) => {
     if (!hasWarned)
-      io.stderr.write(`The sign-in in ${path} is not used: ${words}. Run \`gateway login ${gateway.url}\`.\n`);
+      io.stderr.write(`The sign-in in ${path} is not used: ${message}. Run \`gateway login ${gateway.url}\`.\n`);
     hasWarned = true;
   };
 
@@ -60,7 +60,7 @@ export function createTokenSource(io: Io, url: string): TokenSource {
 function usableSignIn(
   stored: StoredSignIn,
   url: string,
-  warn: (path: string, words: string) => void,
+  warn: (path: string, message: string) => void,
 ): SignIn | undefined {
   switch (stored.kind) {
     case "sign-in":
@@ -68,11 +68,11 @@ function usableSignIn(
     case "none":
       return undefined;
     case "unreadable":
-      warn(stored.path, stored.words);
+      warn(stored.path, stored.reason);
       return undefined;
     case "unsafe":
       throw new SignInError(
-        `the sign-in in ${stored.path} is not used: ${stored.words}. ` +
+        `the sign-in in ${stored.path} is not used: ${stored.reason}. ` +
           `Its tokens may be known to others: run \`gateway logout ${url}\`, then \`gateway login ${url}\``,
       );
     default:
@@ -144,8 +144,8 @@ async function renewUnderLock(
 
 function tokenWithoutRenewal(signIn: SignIn, now: number, isRejected: boolean): string {
   if (!isRejected && !isExpired(signIn, now)) return signIn.token;
-  const what = isExpired(signIn, now) ? "has expired" : "is not accepted any longer";
-  throw new SignInError(`the sign-in at ${signIn.url} ${what} and cannot be renewed${loginHint(signIn)}`);
+  const problem = isExpired(signIn, now) ? "has expired" : "is not accepted any longer";
+  throw new SignInError(`the sign-in at ${signIn.url} ${problem} and cannot be renewed${loginHint(signIn)}`);
 }
 
 function loginHint({ url }: SignIn): string {

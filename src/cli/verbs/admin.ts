@@ -18,12 +18,12 @@ import {
 } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
 import { chooseAddress } from "../choose-address.ts";
+import { readAll, stdinOf, untilAborted, writeAll } from "../copy-streams.ts";
 import { type FileInput, readInput } from "../file-input.ts";
-import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import { clipArgument, didYouMean, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { adminFlags } from "../specs.ts";
-import { readAll, stdinOf, untilAborted, writeAll } from "../streams.ts";
+import type { adminFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof adminFlags>;
 
@@ -36,7 +36,9 @@ const MAX_BODY_BYTES = 64 << 20;
 export async function run(options: Options, positionals: readonly string[], io: Io): Promise<ExitStatus> {
   const { method, path } = targetOf(positionals);
   if (options.d !== undefined && method === "GET") {
-    throw new UsageError(`a GET has no body: give the method, as in 'gateway admin -d BODY POST ${clip(path)}'`);
+    throw new UsageError(
+      `a GET has no body: give the method, as in 'gateway admin -d BODY POST ${clipArgument(path)}'`,
+    );
   }
   const address = chooseAddress(options, io);
   const body = options.d === undefined ? undefined : await bodyOf(options.d, method, path, io);
@@ -71,7 +73,7 @@ function targetOf(positionals: readonly string[]): Target {
   if (second === undefined && METHODS.includes(first)) throw new UsageError(`missing argument: the path to ${first}`);
   const method = second === undefined ? "GET" : first.toUpperCase();
   if (!METHODS.includes(method)) {
-    throw new UsageError(`'${clip(first)}' is not a method of the admin API${didYouMean(method, METHODS)}`);
+    throw new UsageError(`'${clipArgument(first)}' is not a method of the admin API${didYouMean(method, METHODS)}`);
   }
   return { method, path: pathOf(second ?? first) };
 }
@@ -129,7 +131,7 @@ async function print(answer: AdminAnswer, io: Io): Promise<ExitStatus> {
   const type = answer.headers["content-type"] ?? "";
   // An empty answer has no type and can be shown.
   if (type !== "" && !/json|^text\//.test(type)) {
-    io.stderr.write(`gateway admin: the answer is ${clip(type)}, which is not for a terminal\n`);
+    io.stderr.write(`gateway admin: the answer is ${clipArgument(type)}, which is not for a terminal\n`);
     io.stderr.write("try: the same command with > FILE\n");
     return 2;
   }

@@ -18,11 +18,11 @@ import {
   verifyTrail,
   type WitnessedHead,
 } from "../../server/audit/index.ts";
+import { stdinOf, untilAborted } from "../copy-streams.ts";
 import { whyUnreadable } from "../file-input.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
-import type { auditVerifyFlags } from "../specs.ts";
-import { stdinOf, untilAborted } from "../streams.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, Interrupted, type Io, resolvePath } from "../process-io.ts";
+import type { auditVerifyFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof auditVerifyFlags>;
 
@@ -59,7 +59,7 @@ function readHeads(io: Io, file: string): readonly WitnessedHead[] {
   try {
     return parseHeads(readFileSync(resolvePath(io, file), "utf8"));
   } catch (error) {
-    throw new UsageError(`flag '-heads': ${clip(file)}: ${reasonOf(error)}`);
+    throw new UsageError(`flag '-heads': ${clipArgument(file)}: ${reasonOf(error)}`);
   }
 }
 
@@ -99,8 +99,8 @@ export function* reportLines(
   if (chains.some(({ copies, misplaced }) => copies + misplaced > 0)) yield NOT_JUDGED;
   const distinct = chains.reduce((sum, { records }) => sum + records, 0);
   const found = findings.length + unlisted;
-  const words = found === 0 ? "verified" : count(found, "finding");
-  yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${words}`;
+  const result = found === 0 ? "verified" : count(found, "finding");
+  yield `${count(chains.length, "chain")}, ${count(distinct, "record")}: ${result}`;
 }
 
 /** Yields the number of decisions that served each control, sorted by control identifier. */
@@ -128,24 +128,24 @@ const NOT_JUDGED =
 
 function chainLine(chain: ChainReport): string {
   const { node, kid, first, last, records, copies, misplaced, firstMisplaced, ephemeral, isVerified } = chain;
-  const where = firstMisplaced && ` (the first at ${firstMisplaced.file}:${firstMisplaced.line})`;
+  const placeText = firstMisplaced && ` (the first at ${firstMisplaced.file}:${firstMisplaced.line})`;
   const notes = [
     count(records, "record"),
     ...(copies > 0 ? [`${count(copies, "repeated copy", "repeated copies")}`] : []),
-    ...(misplaced > 0 ? [`${count(misplaced, "record")} behind a later one${where ?? ""}`] : []),
+    ...(misplaced > 0 ? [`${count(misplaced, "record")} behind a later one${placeText ?? ""}`] : []),
     ...(ephemeral ? ["ephemeral key"] : []),
   ];
   return `${isVerified ? "ok  " : "FAIL"} ${printable(node)} ${kid} ${first}..${last}, ${notes.join(", ")}`;
 }
 
 function findingLine({ node, kid, seq, place, message }: Finding): string {
-  const where = [
+  const placeText = [
     ...(node === undefined ? [] : [printable(node)]),
     ...(kid === undefined ? [] : [printable(kid)]),
     ...(seq === undefined ? [] : [`seq ${seq}`]),
     ...(place === undefined ? [] : [`${place.file}:${place.line}`]),
   ];
-  return `${["finding", ...where].join(" ")}: ${message}`;
+  return `${["finding", ...placeText].join(" ")}: ${message}`;
 }
 
 interface Progress {

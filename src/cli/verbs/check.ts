@@ -17,27 +17,27 @@ import {
   readNode,
   unprotectedCredentialWarning,
 } from "../../server/node/index.ts";
-import { acmeAnswers, acmeProbes } from "../check/acme.ts";
-import { issuerProbes, libraryAnswers, listenerAnswers, policyAnswers } from "../check/admin.ts";
-import { callerAnswers } from "../check/callers.ts";
-import { listenerText } from "../check/certificates.ts";
-import { credentialProbes } from "../check/credentials.ts";
-import { detectorProbes } from "../check/detectors.ts";
-import { directoryAnswers, diskDirectories } from "../check/directories.ts";
-import { frontedProbes } from "../check/fronted.ts";
-import { prefilterAnswers } from "../check/guardrails.ts";
-import { inspectorAnswers, onlyInspects } from "../check/inspector.ts";
-import { localFileAnswers } from "../check/local-files.ts";
-import { machineAnswers } from "../check/machine.ts";
-import { absentModelAnswers } from "../check/models.ts";
-import { permissionAnswers } from "../check/permissions.ts";
-import { poolProbes } from "../check/pool.ts";
+import { absentModelAnswers } from "../check/absent-model-checks.ts";
+import { acmeAnswers, acmeProbes } from "../check/acme-checks.ts";
+import { issuerProbes, libraryAnswers, listenerAnswers, policyAnswers } from "../check/admin-api-checks.ts";
+import { callerAnswers } from "../check/caller-notes.ts";
+import { listenerText } from "../check/certificate-checks.ts";
+import { credentialProbes } from "../check/credential-checks.ts";
+import { detectorProbes } from "../check/detector-checks.ts";
+import { directoryAnswers, diskDirectories } from "../check/directory-checks.ts";
+import { inspectorAnswers, onlyInspects } from "../check/inspector-notes.ts";
+import { localFileAnswers } from "../check/local-file-checks.ts";
+import { machineAnswers } from "../check/machine-checks.ts";
+import { prefilterAnswers } from "../check/matching-library-check.ts";
+import { frontedProbes } from "../check/mcp-and-agent-checks.ts";
+import { permissionAnswers } from "../check/permission-checks.ts";
+import { poolProbes } from "../check/pool-checks.ts";
 import type { Answer, Probe, ProbeLimits } from "../check/probe.ts";
-import { providerProbes } from "../check/provider.ts";
-import { reconcileProbes } from "../check/reconcile.ts";
-import type { FlagsOf } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import type { checkFlags } from "../specs.ts";
+import { providerProbes } from "../check/provider-checks.ts";
+import { reconcileProbes } from "../check/reconcile-checks.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
+import type { checkFlags } from "../verb-flags.ts";
 
 /** Maximum number of concurrent probes. */
 const CONCURRENT_PROBES = 8;
@@ -47,7 +47,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   const path = resolvePath(io, options.config);
   let failures = 0;
-  const tell = (answers: readonly Answer[]): void => {
+  const report = (answers: readonly Answer[]): void => {
     for (const answer of answers) {
       if (answer.verdict === "fail") failures += 1;
       print(io, answer);
@@ -55,38 +55,38 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   };
   const loaded = await loadNode(path, io.env);
   if (loaded.kind === "refused") {
-    tell(loaded.problems.map(problemAnswer));
+    report(loaded.problems.map(problemAnswer));
     const { nodeFile } = await readNode(path, io.env);
-    if (nodeFile !== undefined) tell((await policyAnswers(nodeFile, path)).filter(({ verdict }) => verdict !== "ok"));
+    if (nodeFile !== undefined) report((await policyAnswers(nodeFile, path)).filter(({ verdict }) => verdict !== "ok"));
     return 1;
   }
   const { node } = loaded;
   const { nodeFile } = node;
   const { providers } = node.compiled.snapshot;
   const message = `${path}: ${contentsOf(node)}`;
-  tell([
+  report([
     { verdict: "ok", subject: "configuration", message },
     ...node.warnings.map((message): Answer => ({ verdict: "note", subject: "configuration", message })),
   ]);
   for (const name of node.assumedSecrets) {
     const message = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
-    tell([{ verdict: "note", subject: `secret ${name}`, message }]);
+    report([{ verdict: "note", subject: `secret ${name}`, message }]);
   }
-  tell(nodeAnswers(node, path));
-  tell(proxyAnswers(node, io.env));
-  tell(await policyAnswers(nodeFile, path));
-  tell(await localFileAnswers(nodeFile, path, io.env));
+  report(nodeAnswers(node, path));
+  report(proxyAnswers(node, io.env));
+  report(await policyAnswers(nodeFile, path));
+  report(await localFileAnswers(nodeFile, path, io.env));
   // The checks below load native libraries and model files, or use the network.
   if (options.offline) {
-    if (node.compiled.prepare !== undefined) tell([UNTRIED_MODELS]);
+    if (node.compiled.prepare !== undefined) report([UNTRIED_MODELS]);
     return failures === 0 ? 0 : 1;
   }
-  tell(await modelAnswers(node, io.signal));
-  tell(await directoryAnswers(nodeFile, path));
-  tell(await permissionAnswers(nodeFile, path));
-  tell(await machineAnswers(nodeFile, diskDirectories(nodeFile, path), io.env));
-  tell(await libraryAnswers(nodeFile));
-  tell(await prefilterAnswers(node.deployment.document));
+  report(await modelAnswers(node, io.signal));
+  report(await directoryAnswers(nodeFile, path));
+  report(await permissionAnswers(nodeFile, path));
+  report(await machineAnswers(nodeFile, diskDirectories(nodeFile, path), io.env));
+  report(await libraryAnswers(nodeFile));
+  report(await prefilterAnswers(node.deployment.document));
   const issuers = issuersOf(nodeFile, path, io.env);
   const presenter = openPresenter({
     issuer: (name) => issuers.find((it) => it.name === name),
@@ -109,8 +109,8 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...acmeProbes(nodeFile, { env: io.env, nameServers }),
   ];
   const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
-  tell(await absentModelAnswers(node, path, limits));
-  await askAll(probes, limits, io, (answer) => tell([answer])).finally(() => presenter.close());
+  report(await absentModelAnswers(node, path, limits));
+  await runProbes(probes, limits, io, (answer) => report([answer])).finally(() => presenter.close());
   // An interrupted run has no result.
   io.signal.throwIfAborted();
   return failures === 0 ? 0 : 1;
@@ -142,23 +142,23 @@ function problemAnswer(message: string): Answer {
 }
 
 /** Runs several probes concurrently, and reports the answers in the order of the probes as soon as possible. */
-async function askAll(
+async function runProbes(
   probes: readonly Probe[],
   limits: ProbeLimits,
   io: Io,
-  tell: (answer: Answer) => void,
+  report: (answer: Answer) => void,
 ): Promise<void> {
   const answers = new Map<number, Answer>();
-  let asked = 0;
+  let started = 0;
   let reported = 0;
   const next = async (): Promise<void> => {
-    for (let at = asked++; at < probes.length && !limits.signal.aborted; at = asked++) {
+    for (let at = started++; at < probes.length && !limits.signal.aborted; at = started++) {
       const answer = await probes[at]?.run(limits);
       if (answer === undefined || limits.signal.aborted) return;
       answers.set(at, answer);
       clearWaiting(io);
       for (let ready = answers.get(reported); ready !== undefined; ready = answers.get(reported)) {
-        tell(ready);
+        report(ready);
         reported += 1;
       }
       if (reported < probes.length) showWaiting(`waiting for ${probes[reported]?.subject}`, io);
@@ -224,7 +224,7 @@ function proxyAnswers({ nodeFile, compiled, deployment }: LoadedNode, env: Io["e
 function contentsOf({ compiled }: LoadedNode): string {
   const { providers, governance, guardrails, fronted } = compiled.snapshot;
   const { profiles, budgets, policies } = governance;
-  const others = [
+  const otherContents = [
     [profiles.length, "profile"],
     [budgets.length, "budget"],
     [policies.rules.length, "access rule"],
@@ -233,7 +233,7 @@ function contentsOf({ compiled }: LoadedNode): string {
     [guardrails.inForce.detectors.length, "detector"],
     [guardrails.inForce.rules.length, "guardrail rule"],
   ] as const;
-  const found = others.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
+  const found = otherContents.filter(([n]) => n > 0).map(([n, noun]) => count(n, noun));
   return [count(providers.length, "provider"), ...found].join(", ");
 }
 

@@ -19,9 +19,9 @@ import {
   type ForwardReply,
   MIN_SECRET_LENGTH,
 } from "../../server/cluster/index.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { clusterPruneFlags } from "../specs.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { clusterPruneFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof clusterPruneFlags>;
 
@@ -46,20 +46,22 @@ export async function prune(options: Options, io: Io, pauseMs: number): Promise<
   const keep = list("keep", options.keep).map(nodeId);
   const client = await clientOf(io);
   try {
-    let worst: ExitStatus = 3;
+    let worstStatus: ExitStatus = 3;
     for (let attempt = 1; attempt <= options.attempts; attempt += 1) {
       if (attempt > 1) await pause(pauseMs, undefined, { signal: io.signal });
       for (const address of addresses) {
         const outgoing = { kind: "prune", header: { keep } } as const;
-        const outcome = judge(await client.request(address, outgoing, { timeoutMs: ANSWER_MS, signal: io.signal }));
+        const outcome = outcomeOfReply(
+          await client.request(address, outgoing, { timeoutMs: ANSWER_MS, signal: io.signal }),
+        );
         if (outcome.kind === "pruned") return report(outcome.members, io);
-        io.stderr.write(`${address}: ${outcome.words}\n`);
+        io.stderr.write(`${address}: ${outcome.message}\n`);
         if (outcome.kind === "refused") return 1;
-        if (outcome.kind === "answered") worst = 1;
+        if (outcome.kind === "answered") worstStatus = 1;
       }
     }
-    io.stderr.write(worst === 1 ? "The members were not changed.\n" : "No address answered.\n");
-    return worst;
+    io.stderr.write(worstStatus === 1 ? "The members were not changed.\n" : "No address answered.\n");
+    return worstStatus;
   } finally {
     client.close();
   }
@@ -94,38 +96,38 @@ function secretOf(io: Io, name: string): string | undefined {
 type Outcome =
   | { readonly kind: "pruned"; readonly members: readonly string[] }
   /** Permanent refusal; other addresses would refuse too. */
-  | { readonly kind: "refused"; readonly words: string }
+  | { readonly kind: "refused"; readonly message: string }
   /** A node answered but could not do it; the next address may. */
-  | { readonly kind: "answered"; readonly words: string }
-  | { readonly kind: "silent"; readonly words: string };
+  | { readonly kind: "answered"; readonly message: string }
+  | { readonly kind: "silent"; readonly message: string };
 
-function judge(reply: ForwardReply): Outcome {
+function outcomeOfReply(reply: ForwardReply): Outcome {
   switch (reply.kind) {
     case "result": {
       const members = member(reply.header, "members");
       return Array.isArray(members) && members.every((id): id is string => typeof id === "string")
         ? { kind: "pruned", members }
-        : { kind: "answered", words: "the answer names no members" };
+        : { kind: "answered", message: "the answer names no members" };
     }
     case "error": {
-      const words = `the cluster refused: ${clip(reply.code)}: ${reply.message}`;
-      return { kind: TRANSIENT.has(reply.code) ? "answered" : "refused", words };
+      const message = `the cluster refused: ${clipArgument(reply.code)}: ${reply.message}`;
+      return { kind: TRANSIENT.has(reply.code) ? "answered" : "refused", message };
     }
     case "busy":
-      return { kind: "answered", words: "too many requests are outstanding" };
+      return { kind: "answered", message: "too many requests are outstanding" };
     case "unreachable":
       if (reply.failure === "untrusted")
-        return { kind: "answered", words: `${reply.message} (another cluster secret?)` };
-      return { kind: reply.failure === "refused" ? "answered" : "silent", words: reply.message };
+        return { kind: "answered", message: `${reply.message} (another cluster secret?)` };
+      return { kind: reply.failure === "refused" ? "answered" : "silent", message: reply.message };
     case "unknown":
-      return { kind: "silent", words: `${reply.message}; the members may have changed` };
+      return { kind: "silent", message: `${reply.message}; the members may have changed` };
     default:
       return reply satisfies never;
   }
 }
 
 function report(members: readonly string[], io: Io): ExitStatus {
-  for (const id of members) io.stdout.write(`${clip(id)}\n`);
+  for (const id of members) io.stdout.write(`${clipArgument(id)}\n`);
   io.stderr.write(members.length === 1 ? "One member remains.\n" : `${members.length} members remain.\n`);
   return 0;
 }
@@ -142,11 +144,11 @@ function list(flag: string, text: string): readonly string[] {
 
 function dialAddress(text: string): string {
   const { host, port = 0 } = parseAddress(text) ?? {};
-  if (host === undefined || port === 0) throw new UsageError(`flag '-addr': '${clip(text)}' is not HOST:PORT`);
+  if (host === undefined || port === 0) throw new UsageError(`flag '-addr': '${clipArgument(text)}' is not HOST:PORT`);
   return text;
 }
 
 function nodeId(text: string): string {
-  if (!NODE_ID.test(text)) throw new UsageError(`flag '-keep': '${clip(text)}' is not a node id`);
+  if (!NODE_ID.test(text)) throw new UsageError(`flag '-keep': '${clipArgument(text)}' is not a node id`);
   return text;
 }

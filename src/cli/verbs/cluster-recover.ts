@@ -17,9 +17,9 @@ import {
   type StorageFacts,
 } from "../../server/cluster/index.ts";
 import { readRegular } from "../file-input.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import type { clusterRecoverFlags } from "../specs.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
+import type { clusterRecoverFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof clusterRecoverFlags>;
 
@@ -64,10 +64,10 @@ async function recover(
   }
   const { voters, learners, dropped, recoveryEpoch, index, term } = await recoverMembership(request);
   const listeners = learners.length === 0 ? "" : `, learners ${listOf(learners)}`;
-  const others = [...dropped, ...request.keep.filter((id) => id !== request.nodeId)].sort();
+  const otherNodes = [...dropped, ...request.keep.filter((id) => id !== request.nodeId)].sort();
   io.stderr.write(
     `Recovered: voters ${listOf(voters)}${listeners}; the log continues after entry ${index} of term ${term}, ` +
-      `recovery ${recoveryEpoch}.\nStart this node. The others (${listOf(others)}) return with an empty data directory ` +
+      `recovery ${recoveryEpoch}.\nStart this node. The others (${listOf(otherNodes)}) return with an empty data directory ` +
       "and cluster.join; one that comes with its old directory is refused.\n",
   );
   return 0;
@@ -173,7 +173,9 @@ function settingOf(value: unknown, key: string, io: Io): string {
   return value.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
     const found = io.env[name];
     if (found === undefined) {
-      throw new UsageError(`cluster.${key} names \${${clip(name)}}, which is not set here: set it, or give '${flag}'`);
+      throw new UsageError(
+        `cluster.${key} names \${${clipArgument(name)}}, which is not set here: set it, or give '${flag}'`,
+      );
     }
     return found;
   });

@@ -8,11 +8,11 @@
 
 import { OPERATIONS } from "../../admin-api/index.ts";
 import { compiledCatalog } from "../../server/core/catalog/index.ts";
-import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { ALL_LISTS } from "../operate/lists.ts";
+import { ALL_LISTS } from "../operate/printable-lists.ts";
 import { CONDITION_NAMES } from "../operate/wait-conditions.ts";
-import { type completionFlags, noFlags } from "../specs.ts";
+import { type Flag, type FlagsOf, type FlagTable, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import { type completionFlags, noFlags } from "../verb-flags.ts";
 import { DAEMON, HELP_TOPICS, type NameKind, type Positionals, SCHEMAS, SHELLS, VERBS } from "../verb-table.ts";
 
 export async function run(
@@ -20,7 +20,7 @@ export async function run(
   words: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
-  if (names !== undefined) return await (await import("../operate/known-names.ts")).printNames(names, io);
+  if (names !== undefined) return await (await import("../operate/completion-names.ts")).printNames(names, io);
   if (words.length === 0) throw new UsageError(`missing argument: ${SHELLS.join("|")}`);
   const shell = SHELLS.find((name) => name === words[0]);
   if (shell === undefined) throw new UsageError(`no completion for '${words[0]}', only for ${SHELLS.join(", ")}`);
@@ -71,7 +71,7 @@ function places(): readonly Place[] {
       ...NONE,
       path: name,
       flags,
-      ...wordsOf(positionals),
+      ...suggestionsOf(positionals),
       takesFiles: positionals.areFiles ?? false,
       names: positionals.names,
     })),
@@ -80,7 +80,7 @@ function places(): readonly Place[] {
   ];
 }
 
-function wordsOf({ words }: Positionals): Pick<Place, "words" | "after"> {
+function suggestionsOf({ suggestions: words }: Positionals): Pick<Place, "words" | "after"> {
   const plain = (all: readonly string[]) => ({ words: all.map((word) => ({ word, meaning: "" })), after: NONE.after });
   switch (words) {
     case undefined:
@@ -126,7 +126,7 @@ function firstWords(names: readonly string[]): readonly string[] {
 function valuesOf(flag: Flag): "file" | "any" | readonly string[] | undefined {
   if (flag.kind === "boolean") return undefined;
   if (flag.value === "PATH" || flag.value === "FILE") return "file";
-  if (flag.words === "presets") return [...compiledCatalog().keys()].sort();
+  if (flag.suggestions === "presets") return [...compiledCatalog().keys()].sort();
   return flag.kind === "string" && flag.choices !== undefined ? flag.choices : "any";
 }
 
@@ -150,7 +150,7 @@ function bash(all: readonly Place[]): string {
       ([word, next]) => `    ${quote(`${path} ${word}`)}) words=${quote(next.join(" "))}; _gateway_offer; return ;;`,
     ),
   ]);
-  const offers = all.map(({ path, flags, words, takesFiles, names: kind }) => {
+  const completionCases = all.map(({ path, flags, words, takesFiles, names: kind }) => {
     const names = [...Object.keys(flags), "help"].map((name) => `-${name}`);
     const offered = `flags=${quote(names.join(" "))} words=${quote(words.map(({ word }) => word).join(" "))}`;
     return `    ${quote(path)}) ${offered}${takesFiles ? " files=yes" : ""}${kind === undefined ? "" : ` names=${kind}`} ;;`;
@@ -167,7 +167,7 @@ ${[...pairs, "    *) ;;"].join("\n")}
 ${values.join("\n")}
   esac
   case "$path" in
-${offers.join("\n")}
+${completionCases.join("\n")}
   esac
   if [[ -n "$files" && "$word" != -* ]]; then ${BASH_FILES}; return; fi
   if [[ -n "$names" && "$word" != -* ]]; then _gateway_names "$names" "$word"; return; fi
@@ -197,7 +197,7 @@ function zsh(all: readonly Place[]): string {
   // The shell would interpret these characters within the double quotes below.
   const plain = (text: string) => text.replace(/[`$"]/g, "").replace(/[[\]\\:]/g, "\\$&");
   const pairs = all.filter(({ path }) => path.includes(" ")).map(({ path }) => `    ${quote(path)}) depth=2 ;;`);
-  const offers = all.map(({ path, flags, words, after, takesFiles, names: kind }) => {
+  const completionCases = all.map(({ path, flags, words, after, takesFiles, names: kind }) => {
     const specs = Object.entries(flags).map(([name, flag]) => {
       const value = valuesOf(flag);
       const about = `${flag.kind === "strings" ? "*" : ""}-${name}[${plain(flag.meaning)}]`;
@@ -237,7 +237,7 @@ ${[...pairs, "    *) ;;"].join("\n")}
   (( depth > 0 )) && shift $depth words
   (( CURRENT -= depth ))
   case "$place" in
-${offers.join("\n")}
+${completionCases.join("\n")}
   esac
 }
 compdef _gateway gateway

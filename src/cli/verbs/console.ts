@@ -12,9 +12,9 @@ import { chooseAddresses } from "../choose-address.ts";
 import { addressesOf, contextsOf, endpointText } from "../console-contexts.ts";
 import { createPorts } from "../console-ports.ts";
 import { chooseTheme, faultLine, findSettings } from "../console-settings.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import type { consoleFlags } from "../specs.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
+import type { consoleFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof consoleFlags>;
 
@@ -88,7 +88,7 @@ function isHttpUrl(text: string): boolean {
 }
 
 async function checkSettings(io: Io): Promise<ExitStatus> {
-  const { path = "", read, isThere } = await findSettings(io);
+  const { path = "", read, exists } = await findSettings(io);
   if (read.kind === "bad") {
     for (const fault of read.faults) io.stdout.write(`${faultLine(path, fault)}\n`);
     return 1;
@@ -100,7 +100,7 @@ async function checkSettings(io: Io): Promise<ExitStatus> {
     `${commands.length} commands`,
     `${contexts.length} contexts`,
   ].join(", ");
-  io.stdout.write(isThere ? `${path}: good: ${summary}\n` : `${path}: there is no such file, which is good too\n`);
+  io.stdout.write(exists ? `${path}: good: ${summary}\n` : `${path}: there is no such file, which is good too\n`);
   return 0;
 }
 

@@ -10,15 +10,15 @@ import { createLogger, Lifetime, type Log, parseLogLevel } from "../../base/inde
 import { checkAddress } from "../check-address.ts";
 import { isColored } from "../color.ts";
 import { freeAddress, portOf, publicUrl } from "../dev/addresses.ts";
-import { DEV_PROFILE, writeDevFiles } from "../dev/files.ts";
-import { runDevInspector } from "../dev/inspector.ts";
-import { launcherFor } from "../dev/launcher.ts";
-import { type DevNode, startDevNode } from "../dev/node.ts";
-import { type DevAddresses, welcome } from "../dev/welcome.ts";
-import type { FlagsOf } from "../flags.ts";
-import { type ExitStatus, type Io, untilAborted } from "../io.ts";
-import { devFlags } from "../specs.ts";
+import { runDevInspector } from "../dev/dev-inspector.ts";
+import { type DevNode, startDevNode } from "../dev/dev-node.ts";
+import { DEV_PROFILE, writeDevFiles } from "../dev/example-files.ts";
+import { launcherFor } from "../dev/find-launcher.ts";
+import { type DevAddresses, welcome } from "../dev/welcome-text.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import { type ExitStatus, type Io, untilAborted } from "../process-io.ts";
 import { CANNOT_LISTEN, startFailure } from "../start-failure.ts";
+import { devFlags } from "../verb-flags.ts";
 
 /** Timeout for minting the key, in milliseconds: one write to a cluster with one member. */
 const MINT_LIMIT_MS = 10_000;
@@ -75,7 +75,7 @@ async function runDevGateway(options: FlagsOf<typeof devFlags>, io: Io, log: Log
     nodePath,
     suitePath,
     launcher: launcherFor(io.env),
-    moved: [data, metrics].flatMap(({ moved }) => moved ?? []),
+    movedReasons: [data, metrics].flatMap(({ movedReason }) => movedReason ?? []),
   };
   io.stdout.write(welcome(addresses, isColored(io), options.more));
   return node;

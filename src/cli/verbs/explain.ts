@@ -11,11 +11,11 @@ import {
   type RequestRecord,
 } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines } from "../../base/index.ts";
-import { clip, type FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { explainFlags } from "../operate/flags.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import type { explainFlags } from "../operate/operate-flags.ts";
 import { withGateway } from "../operate/with-gateway.ts";
-import { joinLines, writeAll } from "../streams.ts";
+import { clipArgument, type FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 
 type Options = FlagsOf<typeof explainFlags>;
 
@@ -52,7 +52,7 @@ async function knownOf(client: AdminClient, id: string, signal: AbortSignal) {
 
 const unansweredText = (node: string): string => `${escapeControls(node)} did not answer`;
 const unknownText = (id: string): string =>
-  `no node knows the request '${clip(id)}': each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
+  `no node knows the request '${clipArgument(id)}': each node remembers its last ${KEPT_REQUESTS} requests; older ones are in the exported audit trail`;
 
 async function requestsOf(client: AdminClient, id: string, signal: AbortSignal) {
   const { items, unanswered = [] } = await client.call("list_requests", { query: { nodes: "all" } }, { signal });

@@ -5,9 +5,8 @@
 
 import { type AdminClient, LIST_GROUPS, type OperationId } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { Format, getFlags } from "../operate/flags.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import type { Format, getFlags } from "../operate/operate-flags.ts";
 import {
   ALL_LISTS,
   type ColumnSpec,
@@ -17,12 +16,13 @@ import {
   listNamed,
   nameOf,
   type Row,
-} from "../operate/lists.ts";
+} from "../operate/printable-lists.ts";
 import { type Condition, columnNamed, conditionOf } from "../operate/row-conditions.ts";
 import { linesOf, pick, recordLines } from "../operate/rows-text.ts";
 import { unknownName } from "../operate/unknown-name.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joinLines, writeAll } from "../streams.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof getFlags>;
@@ -34,9 +34,9 @@ const WATCH_LIMIT_MS = 90_000;
 export async function run(options: Options, [listName, ...names]: readonly string[], io: Io): Promise<ExitStatus> {
   if (listName === undefined) return await printLists(io);
   const list = listNamed(listName);
-  const asked = askedOf(list, names, options, io.now());
+  const request = listRequestOf(list, names, options, io.now());
   return await withGateway("get", options, io, async ({ client, address }) => {
-    const first = await readList(client, asked, options, io.signal);
+    const first = await readList(client, request, options, io.signal);
     reportMissing(first, io);
     const missing = names.filter((name) => !first.items.some((row) => isNamed(list, row, name)));
     if (missing.length > 0) {
@@ -44,13 +44,13 @@ export async function run(options: Options, [listName, ...names]: readonly strin
       for (const name of missing) io.stderr.write(`gateway get: ${unknownName(`row of ${list.table}`, name, known)}\n`);
       return 1;
     }
-    await print(asked, first.items.filter(asked.isWanted), options, io);
-    if (options.watch) return await follow({ client, address }, asked, first, options, io);
+    await print(request, first.items.filter(request.isWanted), options, io);
+    if (options.watch) return await follow({ client, address }, request, first, options, io);
     return 0;
   });
 }
 
-interface Asked {
+interface ListRequest {
   readonly list: ListSpec;
   readonly names: readonly string[];
   readonly columns: readonly ColumnSpec[];
@@ -58,19 +58,19 @@ interface Asked {
   readonly sort: ((a: Row, b: Row) => number) | undefined;
 }
 
-function askedOf(list: ListSpec, names: readonly string[], options: Options, now: number): Asked {
+function listRequestOf(list: ListSpec, names: readonly string[], options: Options, now: number): ListRequest {
   const all = columnsOf(list);
   if (options.nodes === "all" && !isMeasured(list)) {
     throw new UsageError(`'${list.table}' is the same on every node: leave -nodes out`);
   }
   const chosen = options.columns?.split(",").map((name) => columnNamed(name.trim(), all));
-  const narrow = list.columns.map((name) => columnNamed(name, all));
+  const narrowColumns = list.columns.map((name) => columnNamed(name, all));
   const isTable = options.o === "table" && names.length !== 1;
   const condition = conditionOf(options.where, all, now);
   return {
     list,
     names,
-    columns: chosen ?? (isTable ? withNode(narrow, all, options) : all),
+    columns: chosen ?? (isTable ? withNode(narrowColumns, all, options) : all),
     isWanted: (row) => (names.length === 0 || names.some((name) => isNamed(list, row, name))) && condition(row),
     sort: options.sort === undefined ? undefined : orderOf(options.sort, all),
   };
@@ -78,13 +78,13 @@ function askedOf(list: ListSpec, names: readonly string[], options: Options, now
 
 /** Adds the column `node` if the rows come from several nodes. */
 function withNode(
-  narrow: readonly ColumnSpec[],
+  narrowColumns: readonly ColumnSpec[],
   all: readonly ColumnSpec[],
   { nodes }: Options,
 ): readonly ColumnSpec[] {
-  const isThere = narrow.some(({ name }) => name === "node");
+  const hasNodeColumn = narrowColumns.some(({ name }) => name === "node");
   const node = all.find(({ name }) => name === "node");
-  return nodes === "all" && !isThere && node !== undefined ? [...narrow, node] : narrow;
+  return nodes === "all" && !hasNodeColumn && node !== undefined ? [...narrowColumns, node] : narrowColumns;
 }
 
 /**
@@ -116,7 +116,7 @@ interface Listing {
 
 async function readList(
   client: AdminClient,
-  { list }: Asked,
+  { list }: ListRequest,
   { nodes }: Options,
   signal: AbortSignal,
   since?: number,
@@ -138,15 +138,15 @@ async function readList(
 }
 
 function reportMissing({ unanswered = [], cut = [] }: Listing, io: Io): void {
-  const note = (ids: readonly string[], what: string): void => {
-    if (ids.length > 0) io.stderr.write(`gateway get: ${what} ${ids.map(escapeControls).join(", ")}\n`);
+  const note = (ids: readonly string[], problem: string): void => {
+    if (ids.length > 0) io.stderr.write(`gateway get: ${problem} ${ids.map(escapeControls).join(", ")}\n`);
   };
   note(unanswered, "these nodes did not answer within a second, and their rows are missing:");
   note(cut, "these nodes have more rows than fit into an answer, and some are missing:");
 }
 
-async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, io: Io): Promise<void> {
-  const { list, names, columns, sort } = asked;
+async function print(request: ListRequest, rows: readonly Row[], { o, where }: Options, io: Io): Promise<void> {
+  const { list, names, columns, sort } = request;
   const sorted = sort === undefined ? rows : [...rows].sort(sort);
   const [only] = sorted;
   if (o === "table" && names.length === 1 && sorted.length === 1 && only !== undefined) {
@@ -164,29 +164,29 @@ async function print(asked: Asked, rows: readonly Row[], { o, where }: Options, 
 /** Prints the rows that are new or changed, until the verb is interrupted. JSON is one object a line. */
 async function follow(
   { client }: GatewayConnection,
-  asked: Asked,
+  request: ListRequest,
   first: Listing,
   options: Options,
   io: Io,
 ): Promise<ExitStatus> {
-  let before = new Map(first.items.map((row) => [identityOf(asked, row), textOf(asked, row)]));
+  let before = new Map(first.items.map((row) => [identityOf(request, row), textOf(request, row)]));
   let { index } = first;
   for (;;) {
-    const next = await readList(client, asked, options, io.signal, index);
+    const next = await readList(client, request, options, io.signal, index);
     index = next.index;
-    const after = new Map(next.items.map((row) => [identityOf(asked, row), textOf(asked, row)]));
+    const after = new Map(next.items.map((row) => [identityOf(request, row), textOf(request, row)]));
     const changed = next.items.filter(
-      (row) => asked.isWanted(row) && before.get(identityOf(asked, row)) !== textOf(asked, row),
+      (row) => request.isWanted(row) && before.get(identityOf(request, row)) !== textOf(request, row),
     );
     for (const identity of before.keys()) {
       if (!after.has(identity)) io.stderr.write(`gone: ${escapeControls(identity.split("\n")[0] ?? "")}\n`);
     }
     before = after;
-    if (changed.length > 0) await printChanged(asked, changed, options.o, io);
+    if (changed.length > 0) await printChanged(request, changed, options.o, io);
   }
 }
 
-async function printChanged({ list, columns }: Asked, rows: readonly Row[], o: Format, io: Io): Promise<void> {
+async function printChanged({ list, columns }: ListRequest, rows: readonly Row[], o: Format, io: Io): Promise<void> {
   const lines =
     o === "json"
       ? rows.map((row) => `${JSON.stringify(pick(row, columns))}\n`)
@@ -194,9 +194,9 @@ async function printChanged({ list, columns }: Asked, rows: readonly Row[], o: F
   await writeAll(io.stdout, joinLines(lines), io.signal);
 }
 
-const identityOf = ({ list }: Asked, row: Row): string =>
+const identityOf = ({ list }: ListRequest, row: Row): string =>
   [nameOf(list, row), row["node"], row["bucket"], row["time"], row["hour"]].map(String).join("\n");
-const textOf = ({ columns }: Asked, row: Row): string => JSON.stringify(pick(row, columns));
+const textOf = ({ columns }: ListRequest, row: Row): string => JSON.stringify(pick(row, columns));
 
 async function printLists(io: Io): Promise<ExitStatus> {
   const columns = ["list", "also", "row is named by"].map((name) => ({ name, isNumeric: false }));

@@ -7,7 +7,7 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
+import { joinLines } from "../copy-streams.ts";
 import {
   casesOf,
   checkDetector,
@@ -40,10 +40,10 @@ import {
   unmarkedWarnings,
   type Warn,
 } from "../guardrail-eval/index.ts";
-import { type ExitStatus, Interrupted, type Io, resolvePath } from "../io.ts";
-import { progressLine } from "../progress.ts";
-import type { guardrailsEvalFlags } from "../specs.ts";
-import { joinLines } from "../streams.ts";
+import { clipArgument, didYouMean, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, Interrupted, type Io, resolvePath } from "../process-io.ts";
+import { progressLine } from "../progress-line.ts";
+import type { guardrailsEvalFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof guardrailsEvalFlags>;
 
@@ -66,7 +66,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   }
 }
 
-interface Asked {
+interface EvaluationRequest {
   readonly paths: readonly string[];
   readonly options: Options;
   readonly names: NameNormalizer;
@@ -74,7 +74,11 @@ interface Asked {
   readonly wanted: readonly string[];
 }
 
-async function evaluate(subject: Subject, { paths, options, names, wanted }: Asked, io: Io): Promise<ExitStatus> {
+async function evaluate(
+  subject: Subject,
+  { paths, options, names, wanted }: EvaluationRequest,
+  io: Io,
+): Promise<ExitStatus> {
   checkDetector(
     options.detector,
     subject.ensemble.members.map(({ name }) => name),
@@ -86,7 +90,7 @@ async function evaluate(subject: Subject, { paths, options, names, wanted }: Ask
   const cases = options.invariance ? casesOfFiles(files, options, warn) : casesOf(files, options.limit, warn);
   const survey = await surveyOf(withProgress(cases, io), names);
   io.signal.throwIfAborted();
-  if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clip).join(", ")}`);
+  if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clipArgument).join(", ")}`);
   for (const words of unmarkedWarnings(survey, types)) printLine(io, `warning: ${words}`);
   checkSize(options, survey);
   for (const words of judgeNotices(subject, options.detector)) printLine(io, words);
@@ -160,8 +164,9 @@ async function compareLanguages(
     for (const language of cases.keys()) seen.add(language);
   }
   if (!seen.has(reference)) {
-    const hint = didYouMean(reference, [...seen]) || `; the data have ${[...seen].slice(0, 20).map(clip).join(", ")}`;
-    throw new UsageError(`flag '-reference': no row has a text of '${clip(reference)}'${hint}`);
+    const hint =
+      didYouMean(reference, [...seen]) || `; the data have ${[...seen].slice(0, 20).map(clipArgument).join(", ")}`;
+    throw new UsageError(`flag '-reference': no row has a text of '${clipArgument(reference)}'${hint}`);
   }
   const rows = await withInterrupt(rowsOf(files, options.limit, ignore), total, "rows", languages.add, options, io);
   reportInterrupt(io, rows, total, "rows");
@@ -196,7 +201,7 @@ async function* withProgress(cases: AsyncIterable<EvalCase>, io: Io): AsyncGener
 async function withInterrupt<Item extends EvalCase | Row>(
   items: AsyncIterable<Item>,
   total: number,
-  what: "cases" | "rows",
+  noun: "cases" | "rows",
   add: (item: Item, index: number) => Promise<void>,
   { parallel }: Options,
   io: Io,
@@ -208,7 +213,7 @@ async function withInterrupt<Item extends EvalCase | Row>(
     return await forEachParallel(items, parallel, io.signal, async (item, index) => {
       await add(item, index);
       done += 1;
-      progress.show(() => progressText(done, total, what, io.now() - startedAt));
+      progress.show(() => progressText(done, total, noun, io.now() - startedAt));
     });
   } finally {
     progress.clear();
@@ -219,11 +224,11 @@ async function withInterrupt<Item extends EvalCase | Row>(
  * Returns if the evaluation was not interrupted, or prints that the report is partial. Throws if there is nothing to
  * report, or stdout was closed.
  */
-function reportInterrupt(io: Io, done: number, total: number, what: string): void {
+function reportInterrupt(io: Io, done: number, total: number, noun: string): void {
   const { reason } = io.signal;
   if (!io.signal.aborted) return;
   if (!(reason instanceof Interrupted) || reason.by === "closed stdout" || done === 0) throw reason;
-  printLine(io, `interrupted after ${done} of ${total} ${what}: the report is of these`);
+  printLine(io, `interrupted after ${done} of ${total} ${noun}: the report is of these`);
 }
 
 const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

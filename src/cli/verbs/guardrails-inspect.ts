@@ -11,13 +11,13 @@ import { escapeControls } from "../../base/index.ts";
 import type { Rehearsal } from "../../server/core/guardrails/index.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { isColored } from "../color.ts";
-import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../copy-streams.ts";
 import { compileSubject, judgeNotices, type Subject } from "../guardrail-eval/index.ts";
 import { inspectionLines } from "../inspection-report.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import { clipArgument, didYouMean, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { guardrailsInspectFlags } from "../specs.ts";
-import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
+import type { guardrailsInspectFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof guardrailsInspectFlags>;
 
@@ -26,13 +26,14 @@ const TIME_LIMIT_MS = 120_000;
 /** Maximum size in UTF-8, in which a character has at most four bytes. */
 const MAX_TEXT_BYTES = 4 * MAX_REHEARSED_LENGTH;
 
-export async function run(options: Options, [given = ""]: readonly string[], io: Io): Promise<ExitStatus> {
+export async function run(options: Options, [argument = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   const { config, socket, url } = options;
   if (config !== undefined && (socket ?? url) !== undefined) {
     throw new UsageError("-config needs no gateway: give it, or -socket or -url");
   }
-  const text = await textOf(given, io);
-  const rehearsal = config === undefined ? await ask(options, text, io) : await inspectText(config, options, text, io);
+  const text = await textOf(argument, io);
+  const rehearsal =
+    config === undefined ? await rehearseText(options, text, io) : await inspectText(config, options, text, io);
   if (typeof rehearsal === "number") return rehearsal;
   const lines = options.json
     ? [`${JSON.stringify(rehearsal, null, 2)}\n`]
@@ -41,11 +42,11 @@ export async function run(options: Options, [given = ""]: readonly string[], io:
   return rehearsal.decision === "allow" ? 0 : 1;
 }
 
-async function textOf(given: string, io: Io): Promise<string> {
+async function textOf(argument: string, io: Io): Promise<string> {
   const text =
-    given === "-"
+    argument === "-"
       ? (await readAll(stdinOf(io, "the text"), MAX_TEXT_BYTES, "the text", io.signal)).toString("utf8")
-      : given;
+      : argument;
   if (text === "") throw new UsageError("the text is empty");
   if (text.length > MAX_REHEARSED_LENGTH) {
     throw new UsageError(
@@ -56,7 +57,7 @@ async function textOf(given: string, io: Io): Promise<string> {
 }
 
 /** Inspects the text with a running gateway. */
-async function ask(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
+async function rehearseText(options: Options, text: string, io: Io): Promise<Rehearsal | ExitStatus> {
   const { profile, model, kind } = options;
   const address = chooseAddress(options, io);
   const client = createAdminClient({ address, timeLimitMs: TIME_LIMIT_MS });
@@ -96,7 +97,7 @@ async function rehearsed({ profiles, rehearse }: Subject, options: Options, text
   const { profile, model, kind } = options;
   if (profile !== undefined && !profiles.includes(profile)) {
     throw new UsageError(
-      `flag '-profile': the document has no profile '${clip(profile)}'${didYouMean(profile, profiles)}`,
+      `flag '-profile': the document has no profile '${clipArgument(profile)}'${didYouMean(profile, profiles)}`,
     );
   }
   return rehearse({ profile, model, segments: [{ kind, text }], showsKeyed: true }, io.signal);

@@ -7,12 +7,12 @@ import { createAdminClient, type GuardrailRecord } from "../../admin-api/index.t
 import { escapeControlsOfLines, formatDuration } from "../../base/index.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { isColored } from "../color.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { guardrailsListFlags } from "../specs.ts";
-import { joinLines, writeAll } from "../streams.ts";
 import { type TextColumn, tableLines } from "../table-text.ts";
+import type { guardrailsListFlags } from "../verb-flags.ts";
 
 const TIME_LIMIT_MS = 30_000;
 

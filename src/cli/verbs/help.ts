@@ -5,12 +5,12 @@
 
 import meow from "meow";
 import { formatDuration } from "../../base/index.ts";
-import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../environment.ts";
+import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../environment-variables.ts";
 import { EXIT_STATUSES } from "../exit-statuses.ts";
 import { findVerb } from "../find-verb.ts";
-import { clip, type Flag, type FlagsOf, type FlagTable, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { noFlags } from "../specs.ts";
+import { clipArgument, type Flag, type FlagsOf, type FlagTable, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { noFlags } from "../verb-flags.ts";
 import { DAEMON, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts";
 
 /** Width of the help in columns, as wide as the usual terminal. */
@@ -28,7 +28,7 @@ export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], 
     return 0;
   }
   const { verb, rest } = findVerb(words);
-  if (rest.length > 0) throw new UsageError(`unknown verb '${clip(words.join(" "))}'`);
+  if (rest.length > 0) throw new UsageError(`unknown verb '${clipArgument(words.join(" "))}'`);
   return printHelp(verb, io);
 }
 

@@ -7,8 +7,8 @@
 import { escapeControls } from "../../base/index.ts";
 import { formatProblem, MAX_DOCUMENT_BYTES, type Source } from "../../server/core/config/index.ts";
 import { compileWithoutNode } from "../../server/node/index.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../copy-streams.ts";
 import { readInput } from "../file-input.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
 import {
   type Imported,
   importConfiguration,
@@ -18,37 +18,39 @@ import {
   type System,
   titleOf,
 } from "../import/index.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import type { importFlags } from "../specs.ts";
-import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
+import type { importFlags } from "../verb-flags.ts";
 import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof importFlags>;
 
 export async function run(
   { o, preset, report }: Options,
-  [given = "", path = ""]: readonly string[],
+  [systemName = "", path = ""]: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
-  const system = systemOf(given);
+  const system = systemOf(systemName);
   const presets = presetsOf(preset);
   if (o !== undefined && o === report) throw new UsageError("flags '-o' and '-report' name the same file");
   const target = o === undefined ? undefined : await freeTarget(o, io);
   const reportTarget = report === undefined ? undefined : await freeTarget(report, io);
   const source = await sourceAt(path, io);
-  const tell = (line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
+  const printLine = (line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
   const imported = importConfiguration(system, source, presets);
   if (imported.kind === "refused") {
-    for (const problem of imported.problems) tell(problem);
-    tell("gateway: nothing was written");
+    for (const problem of imported.problems) printLine(problem);
+    printLine("gateway: nothing was written");
     return 1;
   }
   for (const { line, path: key, message } of imported.notes)
-    tell(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${message}`);
+    printLine(`${source.name}:${line}: ${key === "" ? "" : `${key}: `}${message}`);
   const errors = imported.providers === 0 ? [] : await errorsOf(imported, io);
   if (errors.length > 0) {
-    for (const error of errors) tell(error);
-    tell("gateway: nothing was written, because the document does not compile; this is a defect of 'gateway import'");
+    for (const error of errors) printLine(error);
+    printLine(
+      "gateway: nothing was written, because the document does not compile; this is a defect of 'gateway import'",
+    );
     return 1;
   }
   if (reportTarget !== undefined) {
@@ -56,28 +58,28 @@ export async function run(
     await writeWhole(reportTarget, once(reportText(imported, named)));
   }
   if (imported.providers === 0) {
-    tell("gateway: no document was written, because no provider could be imported");
+    printLine("gateway: no document was written, because no provider could be imported");
     return 1;
   }
   if (target === undefined) await writeAll(io.stdout, joinLines([imported.text]), io.signal);
   else await writeWhole(target, once(imported.text));
-  tell(summary(imported));
+  printLine(summary(imported));
   return 0;
 }
 
-function systemOf(given: string): System {
-  const found = SYSTEMS.find((name) => name === given);
-  if (found === undefined) throw new UsageError(`'${clip(given)}' is none of ${SYSTEMS.join(", ")}`);
+function systemOf(systemName: string): System {
+  const found = SYSTEMS.find((name) => name === systemName);
+  if (found === undefined) throw new UsageError(`'${clipArgument(systemName)}' is none of ${SYSTEMS.join(", ")}`);
   return found;
 }
 
-function presetsOf(given: readonly string[]): ReadonlyMap<string, string> {
+function presetsOf(systemName: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
-    given.map((pair) => {
+    systemName.map((pair) => {
       const at = pair.lastIndexOf("=");
       const [name, preset] = [pair.slice(0, Math.max(0, at)), pair.slice(at + 1)];
-      if (name === "") throw new UsageError(`flag '-preset' is NAME=PRESET, not '${clip(pair)}'`);
-      if (!isPreset(preset)) throw new UsageError(`there is no preset '${clip(preset)}' in the catalog`);
+      if (name === "") throw new UsageError(`flag '-preset' is NAME=PRESET, not '${clipArgument(pair)}'`);
+      if (!isPreset(preset)) throw new UsageError(`there is no preset '${clipArgument(preset)}' in the catalog`);
       return [name, preset];
     }),
   );
@@ -87,18 +89,18 @@ function presetsOf(given: readonly string[]): ReadonlyMap<string, string> {
 async function freeTarget(path: string, io: Io) {
   const whole = resolvePath(io, path);
   const target = await fileTarget(whole);
-  const isThere =
+  const exists =
     target.kind === "regular" &&
     (await readInput(io, path).then(
       () => true,
       () => false,
     ));
-  if (isThere) throw new UsageError(`'${clip(path)}' exists already; name a new file, or remove it first`);
+  if (exists) throw new UsageError(`'${clipArgument(path)}' exists already; name a new file, or remove it first`);
   return target;
 }
 
 async function sourceAt(path: string, io: Io): Promise<Source> {
-  const shown = path === "-" ? "stdin" : `'${clip(path)}'`;
+  const shown = path === "-" ? "stdin" : `'${clipArgument(path)}'`;
   const stream = path === "-" ? stdinOf(io, "the configuration") : (await readInput(io, path)).open();
   const bytes = await readAll(stream, MAX_DOCUMENT_BYTES, shown, io.signal);
   return { name: path === "-" ? "stdin" : path, text: textIn(bytes, shown) };
@@ -141,13 +143,13 @@ async function errorsOf(
   { text, variables }: Extract<Imported, { kind: "imported" }>,
   io: Io,
 ): Promise<readonly string[]> {
-  const standIns = [...variables].map(([name, role]) => [
+  const placeholderVariables = [...variables].map(([name, role]) => [
     name,
     role === "address" ? "https://stand-in.example" : "stand-in",
   ]);
   const { compiled } = await compileWithoutNode(
     { name: "document", text },
-    { ...io.env, ...Object.fromEntries(standIns) },
+    { ...io.env, ...Object.fromEntries(placeholderVariables) },
   );
   if (compiled.kind !== "refused") return [];
   return compiled.problems.filter(({ severity }) => severity === "error").map(formatProblem);

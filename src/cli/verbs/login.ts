@@ -6,8 +6,8 @@
  * stderr. Status 1: not signed in; 2: usage; 3: the gateway could not be reached.
  */
 
-import { clip, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import { clipArgument, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import {
   type Caller,
   hasBrowser,
@@ -44,7 +44,7 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
   if (text === undefined || text === "")
     throw new UsageError("no gateway is named: give its URL or set GATEWAY_ADMIN_URL");
   const gateway = parseGatewayUrl(text);
-  if (gateway.kind === "refused") throw new UsageError(gateway.words);
+  if (gateway.kind === "refused") throw new UsageError(gateway.reason);
   const { url } = gateway;
   if (gateway.isExposed) warn(`${url} is not https: the token travels unencrypted`, io);
   const store = openSignInStore(io);
@@ -55,19 +55,20 @@ async function login({ issuer, device }: LoginOptions, text: string | undefined,
   if (URL.canParse(offer.issuer) && isExposed(new URL(offer.issuer))) {
     warn(`the identity provider ${printable(offer.issuer)} is not https: what you type there travels unencrypted`, io);
   }
-  const way = device || !hasBrowser(io.env) ? "device" : "browser";
-  const signIn = await obtainSignIn(url, offer, way, io);
+  const method = device || !hasBrowser(io.env) ? "device" : "browser";
+  const signIn = await obtainSignIn(url, offer, method, io);
 
   const caller = await readCaller(url, signIn.token, io.signal);
   if (caller.kind === "rejected") throw new SignInError(rejection(url, offer));
-  const kept = caller.kind === "known" && signIn.who === "" ? { ...signIn, who: printable(caller.subject) } : signIn;
+  const kept =
+    caller.kind === "known" && signIn.callerName === "" ? { ...signIn, callerName: printable(caller.subject) } : signIn;
   await withLock(store.lockPath(store.entryPath(url)), io, () => store.write(kept));
-  io.stderr.write(welcome(kept, caller));
+  io.stderr.write(printWelcome(kept, caller));
   return 0;
 }
 
 function choose(offers: readonly SignInOffer[], name: string | undefined, url: string): SignInOffer {
-  const names = offers.map((offer) => clip(offer.name)).join(", ");
+  const names = offers.map((offer) => clipArgument(offer.name)).join(", ");
   const [first, ...more] = offers;
   if (first === undefined) {
     throw new SignInError(
@@ -80,21 +81,21 @@ function choose(offers: readonly SignInOffer[], name: string | undefined, url: s
   }
   const found = offers.find((offer) => offer.name === name);
   if (found === undefined)
-    throw new UsageError(`the gateway has no issuer '${clip(name)}' to sign in at; it has ${names}`);
+    throw new UsageError(`the gateway has no issuer '${clipArgument(name)}' to sign in at; it has ${names}`);
   return found;
 }
 
 function rejection(url: string, { name, tokenKind: token, clientId }: SignInOffer): string {
   const shown = token === "id" ? "ID token" : "access token";
-  const audience = token === "id" ? `, which for an ID token is the client id '${clip(clientId)}'` : "";
+  const audience = token === "id" ? `, which for an ID token is the client id '${clipArgument(clientId)}'` : "";
   return (
-    `${url} does not accept the ${shown} of '${clip(name)}', so it was not kept. The likely cause is that the token does ` +
+    `${url} does not accept the ${shown} of '${clipArgument(name)}', so it was not kept. The likely cause is that the token does ` +
     `not name the audience of admin.issuers[]${audience}; the gateway's log says why`
   );
 }
 
-function welcome(signIn: SignIn, caller: Caller): string {
-  const { url, who, expiresAt, refreshToken } = signIn;
+function printWelcome(signIn: SignIn, caller: Caller): string {
+  const { url, callerName: who, expiresAt, refreshToken } = signIn;
   const until = expiresAt === undefined ? "" : ` until ${timeText(expiresAt)}`;
   const renewal = refreshToken === undefined ? "" : "; it is renewed as long as the identity provider allows";
   const name = who === "" ? "" : ` as ${who}`;
@@ -111,7 +112,7 @@ function welcome(signIn: SignIn, caller: Caller): string {
       );
     case "unasked":
       return (
-        `Signed in${name}${until}${renewal}.\n` + `Whether ${url} accepts the token is not known: ${caller.words}.\n`
+        `Signed in${name}${until}${renewal}.\n` + `Whether ${url} accepts the token is not known: ${caller.reason}.\n`
       );
     case "rejected":
       throw new Error("a rejected token is not kept");

@@ -6,8 +6,8 @@
  * Status 1: the gateway was named on the command line and there is no sign-in to it.
  */
 
-import { UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import { UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import {
   type ListedSignIn,
   openSignInStore,
@@ -41,7 +41,9 @@ async function logout({ all, list }: LogoutOptions, named: string | undefined, i
   if (list) return print(store, named === undefined ? undefined : gatewayOf(named), io);
   if (all) {
     const count = await removeAll(store, io);
-    io.stderr.write(count === 0 ? NOTHING : `Removed ${count === 1 ? "one sign-in" : `${count} sign-ins`}. ${STAYS}`);
+    io.stderr.write(
+      count === 0 ? NO_SIGN_IN : `Removed ${count === 1 ? "one sign-in" : `${count} sign-ins`}. ${TOKEN_STAYS_VALID}`,
+    );
     return 0;
   }
   const text = named ?? io.env["GATEWAY_ADMIN_URL"];
@@ -54,7 +56,7 @@ async function logout({ all, list }: LogoutOptions, named: string | undefined, i
     return named === undefined ? 0 : 1;
   }
   await remove(store, store.entryPath(url), io);
-  io.stderr.write(`Removed the sign-in to ${url}. ${STAYS}`);
+  io.stderr.write(`Removed the sign-in to ${url}. ${TOKEN_STAYS_VALID}`);
   return 0;
 }
 
@@ -69,12 +71,12 @@ async function removeAll(store: SignInStore, io: Io): Promise<number> {
   return count;
 }
 
-const STAYS = "The token stays valid at the identity provider until it expires.\n";
-const NOTHING = "There is no sign-in on this machine.\n";
+const TOKEN_STAYS_VALID = "The token stays valid at the identity provider until it expires.\n";
+const NO_SIGN_IN = "There is no sign-in on this machine.\n";
 
 function gatewayOf(text: string): string {
   const gateway = parseGatewayUrl(text);
-  if (gateway.kind === "refused") throw new UsageError(gateway.words);
+  if (gateway.kind === "refused") throw new UsageError(gateway.reason);
   return gateway.url;
 }
 
@@ -83,11 +85,11 @@ function print(store: SignInStore, url: string | undefined, io: Io): ExitStatus 
     url === undefined ? store.list() : [{ path: store.entryPath(url), stored: store.read(url) }];
   const signIns = found.flatMap(({ stored }) => (stored.kind === "sign-in" ? [stored.signIn] : []));
   if (signIns.length > 0) io.stdout.write(table(signIns, io.columns()));
-  else if (url === undefined) io.stderr.write(NOTHING);
+  else if (url === undefined) io.stderr.write(NO_SIGN_IN);
   else io.stderr.write(`There is no sign-in to ${url} on this machine.\n`);
   for (const { path, stored } of found) {
     if (stored.kind !== "unreadable" && stored.kind !== "unsafe") continue;
-    io.stderr.write(`${path} is not used: ${stored.words}. \`gateway logout -all\` removes it.\n`);
+    io.stderr.write(`${path} is not used: ${stored.reason}. \`gateway logout -all\` removes it.\n`);
   }
   return 0;
 }
@@ -95,7 +97,7 @@ function print(store: SignInStore, url: string | undefined, io: Io): ExitStatus 
 const COLUMNS = ["URL", "ISSUER", "WHO", "EXPIRES"].map((name) => ({ name, isNumeric: false }));
 
 function table(signIns: readonly SignIn[], width: number | undefined): string {
-  const rows = signIns.map(({ url, issuer, who, expiresAt }) => [
+  const rows = signIns.map(({ url, issuer, callerName: who, expiresAt }) => [
     url,
     issuer,
     who,

@@ -4,21 +4,21 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { stockOf } from "../models/cache-inventory.ts";
-import { sizeText } from "../progress.ts";
-import type { modelsListFlags } from "../specs.ts";
+import { inventoryOf } from "../models/node-cache.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import { sizeText } from "../progress-line.ts";
 import { tableLines } from "../table-text.ts";
+import type { modelsListFlags } from "../verb-flags.ts";
 
 export async function run(
   { config }: FlagsOf<typeof modelsListFlags>,
   _: readonly string[],
   io: Io,
 ): Promise<ExitStatus> {
-  const stock = await stockOf(config, io);
-  if (stock === undefined) return 1;
-  const { models, unused, directory, isKnown } = stock;
+  const inventory = await inventoryOf(config, io);
+  if (inventory === undefined) return 1;
+  const { models, unused, directory, isKnown } = inventory;
   const rows = models.map(({ name, size, isCached }): readonly string[] => [
     name,
     isCached ? "cached" : "absent",

@@ -12,10 +12,10 @@ import { formatProblem, readDeployment } from "../../server/core/config/index.ts
 import { readForwardProxies } from "../../server/forward-proxy/index.ts";
 import { ModelError, type Pin, pinModel } from "../../server/models/index.ts";
 import { buildOf } from "../build.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { progressLine, sizeText } from "../progress.ts";
-import type { modelsPinFlags } from "../specs.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import { progressLine, sizeText } from "../progress-line.ts";
+import type { modelsPinFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof modelsPinFlags>;
 
@@ -66,20 +66,23 @@ function checkArguments({ revision, model, endpoint }: Options, repo: string, na
   const fault = problems.find(({ severity }) => severity === "error");
   if (fault === undefined) return;
   const key = fault.path.split(".").at(-1) ?? "";
-  const what = { repo: `'${clip(repo)}'`, name: "flag '-name'", model: "flag '-model'", endpoint: "flag '-endpoint'" }[
-    key
-  ];
-  throw new UsageError(`${what ?? formatProblem(fault)}: ${fault.message}`);
+  const subjects = {
+    repo: `'${clipArgument(repo)}'`,
+    name: "flag '-name'",
+    model: "flag '-model'",
+    endpoint: "flag '-endpoint'",
+  }[key];
+  throw new UsageError(`${subjects ?? formatProblem(fault)}: ${fault.message}`);
 }
 
-interface Asked {
+interface PinRequest {
   readonly repo: string;
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-function entryOf(pin: Pin, { revision, endpoint }: Options, { repo, name, now }: Asked): string {
+function entryOf(pin: Pin, { revision, endpoint }: Options, { repo, name, now }: PinRequest): string {
   const day = new Date(now).toISOString().slice(0, 10);
   const modified = /^[\d:.TZ-]{10,30}$/.test(pin.modifiedAt ?? "") ? `of ${pin.modifiedAt}, ` : "";
   const lines = [

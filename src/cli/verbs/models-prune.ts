@@ -8,36 +8,38 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { ModelError, removeUnused } from "../../server/models/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { stockOf } from "../models/cache-inventory.ts";
-import { sizeText } from "../progress.ts";
-import type { modelsPruneFlags } from "../specs.ts";
+import { inventoryOf } from "../models/node-cache.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import { sizeText } from "../progress-line.ts";
+import type { modelsPruneFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof modelsPruneFlags>;
 
 export async function run({ config, confirm }: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
-  const stock = await stockOf(config, io);
-  if (stock === undefined) return 1;
-  const { unused, directory, isKnown } = stock;
-  const tell = (words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+  const inventory = await inventoryOf(config, io);
+  if (inventory === undefined) return 1;
+  const { unused, directory, isKnown } = inventory;
+  const printLine = (words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
   if (!isKnown) {
-    tell("the deployment comes from the admin API, so this machine does not know what it uses; nothing was removed");
+    printLine(
+      "the deployment comes from the admin API, so this machine does not know what it uses; nothing was removed",
+    );
     return 1;
   }
   for (const { path, size } of unused) io.stdout.write(`${escapeControls(path)}\t${size}\n`);
   const bytes = sizeText(unused.reduce((sum, { size }) => sum + size, 0));
-  if (unused.length === 0) tell(`${directory}: there is nothing to remove`);
-  else if (!confirm) tell(`${directory}: ${bytes} would be removed; with -confirm they are`);
+  if (unused.length === 0) printLine(`${directory}: there is nothing to remove`);
+  else if (!confirm) printLine(`${directory}: ${bytes} would be removed; with -confirm they are`);
   else {
     try {
       await removeUnused(directory, unused, io.now());
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      tell(error.message);
+      printLine(error.message);
       return 1;
     }
-    tell(`${directory}: ${bytes} removed`);
+    printLine(`${directory}: ${bytes} removed`);
   }
   return 0;
 }

@@ -1,11 +1,11 @@
 /** `gateway pack list`: lists the packs that come with the program. Source: specification document 1, "gateway pack". */
 
 import { builtInPackIds } from "../../server/node/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { loadPacks } from "../packs/load.ts";
-import type { noFlags } from "../specs.ts";
+import { loadPacks } from "../packs/load-packs.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { tableLines } from "../table-text.ts";
+import type { noFlags } from "../verb-flags.ts";
 
 const COLUMNS = ["pack", "version", "rules", "controls", "title"].map((name) => ({
   name,

@@ -5,11 +5,11 @@
 
 import { escapeControls } from "../../base/index.ts";
 import type { Pack } from "../../server/core/packs/index.ts";
-import { clip, type FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { compileTrial } from "../packs/cases.ts";
-import { isDirectory, loadPacks } from "../packs/load.ts";
-import type { noFlags } from "../specs.ts";
+import { isDirectory, loadPacks } from "../packs/load-packs.ts";
+import { compileTrial } from "../packs/pack-cases.ts";
+import { clipArgument, type FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { noFlags } from "../verb-flags.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
   const { named, baseOf } = await loadPacks(names, io);
@@ -22,7 +22,7 @@ export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], 
     if (compiled?.kind !== "refused") continue;
     refused += 1;
     for (const problem of compiled.problems) io.stderr.write(`${escapeControls(problem)}\n`);
-    io.stderr.write(`gateway: the pack '${clip(name)}' does not compile\n`);
+    io.stderr.write(`gateway: the pack '${clipArgument(name)}' does not compile\n`);
   }
   return refused === 0 ? 0 : 1;
 }

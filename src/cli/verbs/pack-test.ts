@@ -4,12 +4,12 @@
  */
 
 import { escapeControls } from "../../base/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { runCases } from "../packs/cases.ts";
-import { loadPacks } from "../packs/load.ts";
-import type { noFlags } from "../specs.ts";
-import { joinLines, writeAll } from "../streams.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import { loadPacks } from "../packs/load-packs.ts";
+import { runCases } from "../packs/pack-cases.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { noFlags } from "../verb-flags.ts";
 
 export async function run(_: FlagsOf<typeof noFlags>, names: readonly string[], io: Io): Promise<ExitStatus> {
   const packs = await loadPacks(names, io);

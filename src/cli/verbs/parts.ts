@@ -13,9 +13,9 @@ import {
   OPTIONAL_PACKAGES,
   type OptionalPackage,
 } from "../../base/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { partsFlags } from "../specs.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { partsFlags } from "../verb-flags.ts";
 
 /** Time to load a package, in milliseconds. The largest takes a tenth of a second on an idle machine. */
 const LOAD_LIMIT_MS = 30_000;

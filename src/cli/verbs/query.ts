@@ -21,12 +21,12 @@ import {
 } from "../../admin-api/index.ts";
 import { escapeControlsOfLines } from "../../base/index.ts";
 import { chooseAddress } from "../choose-address.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../copy-streams.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { queryFlags } from "../specs.ts";
-import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
 import { tableLines } from "../table-text.ts";
+import type { queryFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof queryFlags>;
 
@@ -61,28 +61,28 @@ export async function run(options: Options, positionals: readonly string[], io: 
 }
 
 /** Returns the statement; `undefined` for `-tables`. Throws `UsageError`. */
-async function sqlOf(options: Options, [given]: readonly string[], io: Io): Promise<string | undefined> {
+async function sqlOf(options: Options, [argument]: readonly string[], io: Io): Promise<string | undefined> {
   if (options.tables) {
-    if (given !== undefined) throw new UsageError("-tables takes no SQL");
+    if (argument !== undefined) throw new UsageError("-tables takes no SQL");
     if (options.p.length > 0) throw new UsageError("-tables takes no -p");
     return undefined;
   }
-  if (given === undefined) throw new UsageError("missing argument: SQL ('-' reads it from stdin)");
+  if (argument === undefined) throw new UsageError("missing argument: SQL ('-' reads it from stdin)");
   const sql =
-    given === "-"
+    argument === "-"
       ? (await readAll(stdinOf(io, "SQL"), MAX_SQL_BYTES, "the statement", io.signal)).toString("utf8")
-      : given;
+      : argument;
   if (sql.trim() === "") throw new UsageError("the statement is empty");
   return sql;
 }
 
 async function printRows(result: QueryResult, { o }: Options, io: Io): Promise<ExitStatus> {
   const { columns, rows, unanswered, cut } = result;
-  const without = (ids: readonly string[] = [], what: string): void => {
+  const reportNodes = (ids: readonly string[] = [], what: string): void => {
     if (ids.length > 0) io.stderr.write(`gateway query: ${what} ${escapeControlsOfLines(ids.join(", "))}\n`);
   };
-  without(unanswered, "without the rows of nodes that did not answer within a second:");
-  without(cut, "without some rows of nodes that have more rows than an answer can hold:");
+  reportNodes(unanswered, "without the rows of nodes that did not answer within a second:");
+  reportNodes(cut, "without some rows of nodes that have more rows than an answer can hold:");
   if (o !== "table") {
     const lines = o === "csv" ? csvFor(io, result) : o === "json" ? objectsOf(result) : rowLines(result);
     await writeAll(io.stdout, joinLines(lines), io.signal);
@@ -102,10 +102,10 @@ function* csvFor(io: Io, result: Pick<QueryResult, "columns" | "rows">): Generat
 
 /** Returns the rows as JSON objects. Throws `UsageError` if two columns have the same name. */
 function objectsOf(result: QueryResult): Iterable<string> {
-  const twice = columnNamedTwice(result);
-  if (twice === undefined) return objectLines(result);
+  const repeatedColumn = columnNamedTwice(result);
+  if (repeatedColumn === undefined) return objectLines(result);
   throw new UsageError(
-    `two columns are named '${clip(twice)}', which JSON objects cannot represent: rename one with AS, or give -o rows`,
+    `two columns are named '${clipArgument(repeatedColumn)}', which JSON objects cannot represent: rename one with AS, or give -o rows`,
   );
 }
 
@@ -152,7 +152,7 @@ async function printTables(tables: QueryTables, { o }: Options, io: Io): Promise
 async function readResult(answer: AdminAnswer): Promise<QueryResult> {
   const { columns, rows, index, unanswered, cut } = recordOf(await readJson(answer));
   const isWhole = Array.isArray(columns) && Array.isArray(rows) && rows.every(Array.isArray);
-  if (!isWhole || typeof index !== "number") throw unintelligible(answer);
+  if (!isWhole || typeof index !== "number") throw unreadableAnswer(answer);
   return {
     columns,
     rows,
@@ -166,7 +166,7 @@ async function readTables(answer: AdminAnswer): Promise<QueryTables> {
   const value = await readJson(answer);
   const { items } = recordOf(value);
   if (!Array.isArray(items) || !items.every((item) => Array.isArray(recordOf(item)["columns"]))) {
-    throw unintelligible(answer);
+    throw unreadableAnswer(answer);
   }
   return value as QueryTables;
 }
@@ -175,6 +175,6 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
-function unintelligible({ status }: AdminAnswer): AdminError {
+function unreadableAnswer({ status }: AdminAnswer): AdminError {
   return new AdminError(status, "unintelligible", `The answer (${status}) is not an answer to a query.`);
 }

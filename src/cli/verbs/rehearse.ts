@@ -4,12 +4,12 @@
  */
 import { AdminError, type RehearsalResult, rehearsalCoverage, rehearsalSummary } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines, formatDuration } from "../../base/index.ts";
+import { joinLines, readAll, stdinOf, writeAll } from "../copy-streams.ts";
 import { readInput } from "../file-input.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { rehearseFlags } from "../operate/flags.ts";
+import type { rehearseFlags } from "../operate/operate-flags.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joinLines, readAll, stdinOf, writeAll } from "../streams.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof rehearseFlags>;
@@ -65,7 +65,7 @@ async function withSettings(document: string, { profile, budget, set }: Options)
 }
 
 const COLUMNS = ["outcome", "cause", "requests", "callers"].map((name) => ({ name, isNumeric: name === "requests" }));
-const WORDS: Readonly<Record<RehearsalResult["changes"][number]["outcome"], string>> = {
+const OUTCOME_TEXTS: Readonly<Record<RehearsalResult["changes"][number]["outcome"], string>> = {
   refused: "would be refused",
   served: "would be served",
   other_provider: "would go to",
@@ -82,7 +82,7 @@ function* textLines(result: RehearsalResult, since: string, io: Io): Generator<s
   if (coverage !== "") yield `Not covered: ${escapeControls(coverage)}.\n`;
   const rows = [
     ...result.changes.map(({ outcome, cause, requests, callers }) => [
-      WORDS[outcome],
+      OUTCOME_TEXTS[outcome],
       cause,
       requests,
       callersText(callers),

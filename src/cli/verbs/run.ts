@@ -26,12 +26,12 @@ import {
 import { buildOf } from "../build.ts";
 import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
 import { checkAddress } from "../check-address.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
 import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
-import { type ExitStatus, type Io, resolvePath, untilAborted } from "../io.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath, untilAborted } from "../process-io.ts";
 import { openServiceManager, type ServiceManager, type WatchedProcess } from "../service-manager.ts";
-import type { runFlags } from "../specs.ts";
 import { startFailure } from "../start-failure.ts";
+import type { runFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof runFlags>;
 
@@ -65,27 +65,27 @@ export async function run(
     const { testRules } = await import("./test-rules.ts");
     return testRules(options.config, options.testRules, io);
   }
-  const tee = createLogTee();
-  const log = loggerOf(io, tee);
+  const logTee = createLogTee();
+  const log = loggerOf(io, logTee);
   if (isVerificationOff(io.env)) log.warn(VERIFICATION_IS_OFF);
-  if (options.config === undefined) return runFlagMode(options, io, log, tee);
-  return runConfigMode(resolvePath(io, options.config), io, log, tee, held);
+  if (options.config === undefined) return runFlagMode(options, io, log, logTee);
+  return runConfigMode(resolvePath(io, options.config), io, log, logTee, held);
 }
 
-export function loggerOf(io: Io, tee: LogTee): Log {
+export function loggerOf(io: Io, logTee: LogTee): Log {
   const level = parseLogLevel(io.env["GATEWAY_LOG"] || "info");
   const log = createLogger({
     stream: io.stderr,
     isTerminal: io.isTerminal("stderr"),
     level: level ?? "info",
     now: () => io.now(),
-    tee,
+    tee: logTee,
   });
   if (level === undefined) log.warn("GATEWAY_LOG must be debug, info, warn or error; info is used");
   return log;
 }
 
-async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Promise<ExitStatus> {
+async function runFlagMode(options: Options, io: Io, log: Log, logTee: LogTee): Promise<ExitStatus> {
   checkAddress("listen", options.listen);
   if (options.metricsListen !== "none") checkAddress("metrics-listen", options.metricsListen);
   const compiled = compileFlags({
@@ -98,8 +98,8 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
   if (!["", "1", "auto"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
     log.warn("GATEWAY_WORKERS has no effect without -config: one process serves");
-  return untilStopped(io, log, async ({ owner, bounds, build }) => {
-    const exporting = { env: io.env, nodeId: randomUUID(), tee };
+  return runUntilStopped(io, log, async ({ owner, bounds, build }) => {
+    const exporting = { env: io.env, nodeId: randomUUID(), tee: logTee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
     const { snapshot } = compiled;
     const plane = { ...bounds, listen: options.listen, snapshot, env: io.env };
@@ -115,16 +115,16 @@ async function runFlagMode(options: Options, io: Io, log: Log, tee: LogTee): Pro
   });
 }
 
-async function runConfigMode(path: string, io: Io, log: Log, tee: LogTee, held: HeldSighup): Promise<ExitStatus> {
+async function runConfigMode(path: string, io: Io, log: Log, logTee: LogTee, held: HeldSighup): Promise<ExitStatus> {
   const hangups = hangupsOf(log, held);
   try {
-    return await runFrom(path, io, log, tee, hangups);
+    return await runFrom(path, io, log, logTee, hangups);
   } finally {
     hangups.close();
   }
 }
 
-async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Hangups): Promise<ExitStatus> {
+async function runFrom(path: string, io: Io, log: Log, logTee: LogTee, hangups: Hangups): Promise<ExitStatus> {
   const documents = await readNode(path, io.env);
   const { nodeFile } = documents;
   // If the document on disk is invalid, a node serves its stored configuration; a new node has none, so it refuses to
@@ -140,9 +140,9 @@ async function runFrom(path: string, io: Io, log: Log, tee: LogTee, hangups: Han
   }
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
-  return untilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
+  return runUntilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
     const workers = readWorkerCount(io.env);
-    const ofRun = { env: io.env, workers, build, log, tee, signal };
+    const ofRun = { env: io.env, workers, build, log, tee: logTee, signal };
     const options = { ...bounds, ...ofRun, documents: { ...documents, nodeFile } };
     const node = await startConfigNode(options, owner);
     hangups.serve(node, manager);
@@ -177,16 +177,16 @@ interface Hangups {
 function hangupsOf(log: Log, held: HeldSighup): Hangups {
   let reload: (() => Promise<void>) | undefined;
   let isWaiting = false;
-  let turn = Promise.resolve();
+  let lastReload = Promise.resolve();
   const onHangup = (): void => {
-    const asked = reload;
-    if (asked === undefined) {
+    const requestedReload = reload;
+    if (requestedReload === undefined) {
       log.info("SIGHUP arrived during the start: the files are read again once the start has finished");
       isWaiting = true;
       return;
     }
     // Reloads run one after the other.
-    turn = turn.then(asked).catch((error: unknown) => log.error("reload failed", { error }));
+    lastReload = lastReload.then(requestedReload).catch((error: unknown) => log.error("reload failed", { error }));
   };
   const close = held.forwardTo(onHangup);
   return {
@@ -214,10 +214,10 @@ const WITHOUT_STATE: WatchedProcess = { status: () => "Serving", alive: () => Pr
  * Runs until a signal or a fatal error. `start` resolves when the node serves; its `ended` resolves if the node stops
  * by itself.
  */
-async function untilStopped(
+async function runUntilStopped(
   io: Io,
   log: Log,
-  start: (given: Start) => Promise<({ readonly ended: Promise<Error> } & WatchedProcess) | undefined>,
+  start: (startOptions: Start) => Promise<({ readonly ended: Promise<Error> } & WatchedProcess) | undefined>,
 ): Promise<ExitStatus> {
   const owner = new Lifetime({ onFailure: (name, error) => log.error("could not close", { name, error }) });
   const { version, commit } = buildOf();

@@ -7,9 +7,9 @@
 
 import { once } from "node:events";
 import { formatAddress, parseAddress } from "../../base/index.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { simulateFlags } from "../specs.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { simulateFlags } from "../verb-flags.ts";
 
 export async function run(
   { listen, requireKey, requireSignature, adminKey, faults }: FlagsOf<typeof simulateFlags>,

@@ -17,13 +17,13 @@ import {
   readJson,
 } from "../../admin-api/index.ts";
 import { chooseAddress } from "../choose-address.ts";
+import { untilAborted } from "../copy-streams.ts";
 import { readInput } from "../file-input.ts";
-import { clip, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { countBytes, type Progress, progressOf, sizeText } from "../progress.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import { countBytes, type Progress, progressOf, sizeText } from "../progress-line.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { snapshotRestoreFlags } from "../specs.ts";
-import { untilAborted } from "../streams.ts";
+import type { snapshotRestoreFlags } from "../verb-flags.ts";
 
 type Options = FlagsOf<typeof snapshotRestoreFlags>;
 
@@ -48,7 +48,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     const { withoutSecrets } = options;
     const restored = await restoreArchive(address, source, { withoutSecrets, signal: io.signal, progress, onSent });
     progress.clear();
-    io.stderr.write(`restored ${clip(name)}: ${restored.summary}\n`);
+    io.stderr.write(`restored ${clipArgument(name)}: ${restored.summary}\n`);
     if (withoutSecrets) reportLeftOut(restored, io);
     return 0;
   } catch (error) {
@@ -125,21 +125,21 @@ export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   const { open, head, size, isRegular } = await readInput(io, name);
   if (!isRegular) return { open, size: undefined, isRepeatable: false };
   if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
-    throw new UsageError(`'${clip(name)}' is not a snapshot archive`);
+    throw new UsageError(`'${clipArgument(name)}' is not a snapshot archive`);
   }
   return { open, size, isRepeatable: true };
 }
 
 /** Prints the names of the secrets to stdout, so that a script can seal them again. */
 function reportLeftOut({ secretsLeftOut, certificatesLeftOut }: RestoredArchive, io: Io): void {
-  for (const name of secretsLeftOut) io.stdout.write(`${clip(name)}\n`);
+  for (const name of secretsLeftOut) io.stdout.write(`${clipArgument(name)}\n`);
   const secrets = secretsLeftOut.length;
   io.stderr.write(
     secrets === 0
       ? "The archive contains no sealed secrets, so none has to be put again.\n"
       : `Left out ${secrets} sealed secret${secrets === 1 ? "" : "s"}: seal each again with 'gateway secrets put NAME'.\n`,
   );
-  const certificates = certificatesLeftOut.map((id) => clip(id)).join(", ");
+  const certificates = certificatesLeftOut.map((id) => clipArgument(id)).join(", ");
   if (certificates !== "") io.stderr.write(`Left out certificates, which the gateway orders again: ${certificates}.\n`);
 }
 

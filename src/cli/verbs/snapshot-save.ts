@@ -15,12 +15,12 @@ import {
   throwIfRefused,
 } from "../../admin-api/index.ts";
 import { chooseAddress } from "../choose-address.ts";
-import { type FlagsOf, UsageError } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
-import { countBytes, type Progress, progressOf, sizeText } from "../progress.ts";
+import { writeAll } from "../copy-streams.ts";
+import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
+import { countBytes, type Progress, progressOf, sizeText } from "../progress-line.ts";
 import { reportFailure } from "../report-failure.ts";
-import type { snapshotSaveFlags } from "../specs.ts";
-import { writeAll } from "../streams.ts";
+import type { snapshotSaveFlags } from "../verb-flags.ts";
 import { fileTarget, writeWhole } from "../write-atomically.ts";
 
 type Options = FlagsOf<typeof snapshotSaveFlags>;

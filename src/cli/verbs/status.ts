@@ -7,12 +7,12 @@
 import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines, pause } from "../../base/index.ts";
 import type { AttentionItem, Context, Need } from "../../console/index.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import { type ConsoleModule, contextOf, loadConsole } from "../operate/change.ts";
-import type { statusFlags } from "../operate/flags.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import type { statusFlags } from "../operate/operate-flags.ts";
+import { type ConsoleModule, contextOf, loadConsole } from "../operate/run-change.ts";
 import { type GatewayConnection, withGateway } from "../operate/with-gateway.ts";
-import { joinLines, writeAll } from "../streams.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 import { tableLines } from "../table-text.ts";
 
 type Options = FlagsOf<typeof statusFlags>;
@@ -27,9 +27,12 @@ export function run(options: Options, _: readonly string[], io: Io): Promise<Exi
       const overview = await overviewOf(called, io, console);
       const text = options.o === "json" ? jsonOf(overview, io) : textOf(overview, io, console);
       // Changes of times and counts alone are not printed again.
-      const news = JSON.stringify([overview.isFailing, overview.shown.map(({ id, severity }) => [id, severity])]);
-      if (news !== before) await writeAll(io.stdout, joinLines(text), io.signal);
-      before = news;
+      const fingerprint = JSON.stringify([
+        overview.isFailing,
+        overview.shown.map(({ id, severity }) => [id, severity]),
+      ]);
+      if (fingerprint !== before) await writeAll(io.stdout, joinLines(text), io.signal);
+      before = fingerprint;
       if (!options.watch) return overview.isFailing ? 1 : 0;
       await pause(WATCH_MS, io.signal);
       io.signal.throwIfAborted();
@@ -116,7 +119,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
     yield* tableLines(heads, alerts, io.columns());
   }
   if (acknowledged.length > 0) yield `${acknowledged.length} acknowledged; gateway get acknowledgements lists them.\n`;
-  for (const [list, why] of unread) yield `Not read: ${list} (${escapeControls(why)})\n`;
+  for (const [list, reason] of unread) yield `Not read: ${list} (${escapeControls(reason)})\n`;
 }
 
 const readiness = ({ ready, reasons }: NodeStatus): string =>

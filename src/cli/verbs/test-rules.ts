@@ -7,10 +7,10 @@
 
 import { escapeControls } from "../../base/index.ts";
 import { loadNode } from "../../server/node/index.ts";
-import { UsageError } from "../flags.ts";
-import { type ExitStatus, type Io, resolvePath } from "../io.ts";
+import { joinLines, writeAll } from "../copy-streams.ts";
+import { UsageError } from "../parse-flags.ts";
+import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
 import { findSuites, runSuites, subjectOf } from "../rule-suite/index.ts";
-import { joinLines, writeAll } from "../streams.ts";
 
 /** Runs the suites. Both paths are as the operator wrote them. */
 export async function testRules(configPath: string, suitesPath: string, io: Io): Promise<ExitStatus> {

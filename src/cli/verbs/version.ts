@@ -2,9 +2,9 @@
 
 import { FEATURE_RANGE } from "../../server/core/state/index.ts";
 import { buildOf, platformOf, versionLine } from "../build.ts";
-import type { FlagsOf } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { versionFlags } from "../specs.ts";
+import type { FlagsOf } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
+import type { versionFlags } from "../verb-flags.ts";
 
 export async function run({ json }: FlagsOf<typeof versionFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   const build = buildOf();

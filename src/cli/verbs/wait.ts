@@ -6,10 +6,10 @@
 import { type AdminClient, AdminError, createAdminClient, explain } from "../../admin-api/index.ts";
 import { escapeControls, formatDuration, pause } from "../../base/index.ts";
 import { chooseAddress } from "../choose-address.ts";
-import { clip, didYouMean, type FlagsOf, UsageError } from "../flags.ts";
-import type { ExitStatus, Io } from "../io.ts";
-import type { waitFlags } from "../operate/flags.ts";
+import type { waitFlags } from "../operate/operate-flags.ts";
 import { CONDITION_NAMES, type ConditionName } from "../operate/wait-conditions.ts";
+import { clipArgument, didYouMean, type FlagsOf, UsageError } from "../parse-flags.ts";
+import type { ExitStatus, Io } from "../process-io.ts";
 
 /** Interval between two checks, in milliseconds. */
 const STEP_MS = 250;
@@ -24,10 +24,10 @@ const CONDITIONS: Readonly<Record<ConditionName, Condition>> = {
   async ready(client, limits) {
     const { ready, reasons } = await client.call("get_status", {}, limits);
     if (ready) return undefined;
-    const lacks = reasons.includes("configuration")
+    const missing = reasons.includes("configuration")
       ? " (no deployment document is in force: apply one, or restore an archive)"
       : "";
-    return `it cannot serve yet: ${reasons.join("; ")}${lacks}`;
+    return `it cannot serve yet: ${reasons.join("; ")}${missing}`;
   },
   async leader(client, limits) {
     const { leader } = await client.call("get_status", {}, limits);
@@ -55,7 +55,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
   for (const name of names) {
     if (isCondition(name)) continue;
     throw new UsageError(
-      `'${clip(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
+      `'${clipArgument(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
     );
   }
   const address = chooseAddress(options, io);
@@ -64,25 +64,25 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
   let isReached = false;
   try {
     for (;;) {
-      let why: string | undefined;
+      let unmet: string | undefined;
       try {
-        why = await firstUnmet(names.filter(isCondition), client, io.signal, deadline);
+        unmet = await firstUnmet(names.filter(isCondition), client, io.signal, deadline);
         isReached = true;
       } catch (error) {
         if (!(error instanceof AdminError) || io.signal.aborted) throw error;
-        const { words: text, isUnreachable } = explain(error, address);
+        const { text, isUnreachable } = explain(error, address);
         isReached = !isUnreachable;
-        why = text;
+        unmet = text;
         // Waiting does not help if the caller is not authorized.
         if (error.status === 401 || error.status === 403) {
-          io.stderr.write(`gateway wait: ${escapeControls(why)}\n`);
+          io.stderr.write(`gateway wait: ${escapeControls(unmet)}\n`);
           return 1;
         }
       }
-      if (why === undefined) return 0;
+      if (unmet === undefined) return 0;
       if (performance.now() >= deadline) {
         io.stderr.write(
-          `gateway wait: not ${names.join(", ")} within ${formatDuration(options.timeout)}: ${escapeControls(why)}\n`,
+          `gateway wait: not ${names.join(", ")} within ${formatDuration(options.timeout)}: ${escapeControls(unmet)}\n`,
         );
         return isReached ? 1 : 3;
       }
@@ -102,8 +102,8 @@ async function firstUnmet(
 ): Promise<string | undefined> {
   for (const name of names) {
     const timeLimitMs = Math.max(1_000, Math.min(10_000, deadline - performance.now()));
-    const why = await CONDITIONS[name](client, { signal, timeLimitMs });
-    if (why !== undefined) return `${name}: ${why}`;
+    const unmet = await CONDITIONS[name](client, { signal, timeLimitMs });
+    if (unmet !== undefined) return `${name}: ${unmet}`;
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ import { escapeControls } from "../../base/index.ts";
 
 export function failureText(error: unknown, endpoint: AdminAddress): string {
   if (error instanceof AdminError) {
-    const { words: text, remedy } = explain(error, endpoint);
+    const { text, remedy } = explain(error, endpoint);
     return escapeControls(remedy === undefined ? text : `${text}; try: ${remedy}`);
   }
   return escapeControls(error instanceof Error ? error.message : String(error));

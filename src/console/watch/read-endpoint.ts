@@ -78,5 +78,5 @@ function outcomeOf(error: AdminError, endpoint: AdminAddress, at: number): Outco
   if (status === 403) return { kind: "refused", failure: { ...failure, code: "forbidden" } };
   if (status > 0) return { kind: "refused", failure };
   // The message itself does not contain the reason, which `explain` takes from the cause.
-  return { kind: "unanswered", failure: failureOf(explain(error, endpoint).words) };
+  return { kind: "unanswered", failure: failureOf(explain(error, endpoint).text) };
 }

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { UsageError } from "../../../src/cli/flags.ts";
 import {
   caseOf,
   createNameNormalizer,
@@ -10,6 +9,7 @@ import {
   linesOf,
   sentencesOf,
 } from "../../../src/cli/guardrail-eval/index.ts";
+import { UsageError } from "../../../src/cli/parse-flags.ts";
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   const found: T[] = [];

@@ -55,7 +55,7 @@ test("an undefined figure is null, and the F1 of no correct finding is 0", () =>
 });
 
 test("macro F1 is the mean over the marked types", () => {
-  const perfect = { marked: 1, met: 1, found: 1, right: 1 };
+  const perfect = { marked: 1, matched: 1, found: 1, correct: 1 };
   assert.equal(macroF1([perfect, { ...NO_COUNTS, marked: 3 }, { ...NO_COUNTS, found: 9 }]), 0.5);
   assert.equal(macroF1([]), null);
 });
@@ -85,7 +85,7 @@ test("labels are sets, and a clean text with a label is a false alarm", () => {
 });
 
 test("average precision uses steps of equal scores, and recall against all marks", () => {
-  const found = [0.9, 0.8, 0.8, 0.4].map((score, at) => ({ score, isRight: at !== 2, met: at === 2 ? 0 : 1 }));
+  const found = [0.9, 0.8, 0.8, 0.4].map((score, at) => ({ score, isRight: at !== 2, matched: at === 2 ? 0 : 1 }));
   // 1/4 * 1/1 + 1/4 * 2/3 + 1/4 * 3/4
   assert.ok(Math.abs((averagePrecision(found, 4) ?? 0) - (1 / 4 + 1 / 6 + 3 / 16)) < 1e-12);
   assert.equal(averagePrecision(found, 0), null);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importConfiguration } from "../../../src/cli/import/index.ts";
-import { ALL, imported } from "./support.ts";
+import { ALL, imported } from "./import-fixture.ts";
 
 test("named models keep their names, keys fail over, and addresses get the version that Bifrost adds", () => {
   const { document, notes } = imported(

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { imported } from "./support.ts";
+import { imported } from "./import-fixture.ts";
 
 test("a deployment that serves the models of every provider is left out, with a note on what to write", () => {
   const { notes, words } = imported(

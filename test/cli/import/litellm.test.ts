@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ALL, imported } from "./support.ts";
+import { ALL, imported } from "./import-fixture.ts";
 
 test("deployments of one name become one route, and a fallback sends its own model for the requested name", () => {
   const { document, notes, variables } = imported(

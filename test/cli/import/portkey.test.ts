@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { importConfiguration } from "../../../src/cli/import/index.ts";
-import { ALL, imported } from "./support.ts";
+import { ALL, imported } from "./import-fixture.ts";
 
 test("in a fallback clients request the first target's model, and the next ones get their own", () => {
   const { document, notes } = imported(

@@ -13,8 +13,8 @@ import { importConfiguration, SYSTEMS } from "../../../src/cli/import/index.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { compileWithoutNode } from "../../../src/server/node/index.ts";
 import { randomFloor, randomRuns } from "../../support/random-length.ts";
-import { bufferIo } from "../buffers.ts";
-import { SECRET, SOURCES } from "./arbitrary.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { SECRET, SOURCES } from "./arbitrary-source.ts";
 
 const RUNS = Number(process.env["GATEWAY_IMPORT_RUNS"] ?? 100);
 const SEED = Number(process.env["GATEWAY_IMPORT_SEED"] ?? Math.floor(Math.random() * 2 ** 31));

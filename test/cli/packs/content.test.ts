@@ -9,12 +9,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parse, stringify } from "yaml";
-import { compileWith } from "../../../src/cli/packs/compile.ts";
-import { loadPacks } from "../../../src/cli/packs/load.ts";
+import { compileWith } from "../../../src/cli/packs/compile-packs.ts";
+import { loadPacks } from "../../../src/cli/packs/load-packs.ts";
 import { runSuites, subjectOf } from "../../../src/cli/rule-suite/index.ts";
 import { addPacks, type BaseOf, namedIn, type Pack, readPack } from "../../../src/server/core/packs/index.ts";
 import { builtInPackIds } from "../../../src/server/node/index.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const IO = bufferIo({ cwd: ROOT, env: {} });

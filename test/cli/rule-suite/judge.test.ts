@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { coverageOf } from "../../../src/cli/rule-suite/coverage.ts";
-import { coverageLine, judgementLine, summaryLine } from "../../../src/cli/rule-suite/report.ts";
+import { coverageOf } from "../../../src/cli/rule-suite/rule-coverage.ts";
+import { coverageLine, judgementLine, summaryLine } from "../../../src/cli/rule-suite/suite-report.ts";
 import { judged, rule, runSuite, subject } from "./subject.ts";
 
 const line = (text: string, against = subject()): string => judgementLine(judged(text, against));

@@ -1,10 +1,10 @@
 /** A configuration for suites, compiled like by the gateway, and suites run on it. */
 
 import assert from "node:assert/strict";
-import { resolveCases } from "../../../src/cli/rule-suite/cases.ts";
-import { type Judgement, judge } from "../../../src/cli/rule-suite/judge.ts";
-import { readSuite } from "../../../src/cli/rule-suite/read.ts";
-import type { Subject } from "../../../src/cli/rule-suite/subject.ts";
+import { type Judgement, judgeCase } from "../../../src/cli/rule-suite/judge-case.ts";
+import { readSuite } from "../../../src/cli/rule-suite/parse-suite.ts";
+import { resolveCases } from "../../../src/cli/rule-suite/resolve-cases.ts";
+import type { Subject } from "../../../src/cli/rule-suite/suite-subject.ts";
 import { formatProblem, readDeployment } from "../../../src/server/core/config/index.ts";
 import { compileDeployment, loadRules } from "../../../src/server/snapshot/index.ts";
 
@@ -81,7 +81,7 @@ export function runSuite(text: string, against: Subject): Ran {
   const resolved = read.document && resolveCases(read, read.document, against);
   const mistakes = [...told, ...(resolved?.mistakes ?? [])].map((line) => line.replace(/^suite\.yaml:/, ""));
   const cases = (resolved?.cases ?? []).flatMap((it) => (it.kind === "access" ? [it] : []));
-  return { mistakes, judgements: cases.map(judge) };
+  return { mistakes, judgements: cases.map(judgeCase) };
 }
 
 /** Judges one valid case, by default of a caller with a key of the profile `staff`. */

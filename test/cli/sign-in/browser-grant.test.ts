@@ -3,14 +3,14 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Interrupted } from "../../../src/cli/io.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
 import { createTokenSource } from "../../../src/cli/sign-in/index.ts";
 import { run } from "../../../src/cli/verbs/login.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
-import { offer, startGateway } from "./gateway.ts";
-import { makeHome } from "./home.ts";
-import { login, startLogin } from "./login.ts";
+import { offer, startGateway } from "./gateway-with-issuer.ts";
+import { login, startLogin } from "./run-login.ts";
+import { makeHome } from "./temporary-home.ts";
 
 const ALICE = { alice: { preferred_username: "alice", email: "alice@example.com" } };
 
@@ -33,7 +33,7 @@ test("signing in by browser stores the ID token, sends it to the gateway, and pr
     clientId: "gateway-cli",
     tokenKind: "id",
     resource: undefined,
-    who: "alice",
+    callerName: "alice",
     token,
     refreshToken,
     expiresAt,
@@ -100,12 +100,12 @@ test("the program named by BROWSER is run with the address", async (t) => {
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   mkdirSync(home.directory, { recursive: true, mode: 0o700 });
   const script = join(home.directory, "browser");
-  const pages = fileURLToPath(new URL("./browser.ts", import.meta.url));
+  const pages = fileURLToPath(new URL("./headless-browser.ts", import.meta.url));
   writeFileSync(script, `#!/bin/sh\nexec '${process.execPath}' --import tsx '${pages}' "$1"\n`);
   chmodSync(script, 0o700);
   const io = home.io({ env: { BROWSER: script } });
   assert.equal(await run({ issuer: undefined, device: false }, [gateway.url], io), 0, io.err());
-  assert.equal(home.read(gateway.url)?.who, "alice");
+  assert.equal(home.read(gateway.url)?.callerName, "alice");
 });
 
 test("sign-in continues if a browser cannot be started", async (t) => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasBrowser } from "../../../src/cli/sign-in/browser.ts";
+import { hasBrowser } from "../../../src/cli/sign-in/open-browser.ts";
 
 test("a browser is assumed with a display, or if the user says so", () => {
   const table: readonly (readonly [env: Record<string, string>, on: NodeJS.Platform, expected: boolean])[] = [

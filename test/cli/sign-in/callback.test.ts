@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { test } from "node:test";
-import { type Callback, listenForCallback } from "../../../src/cli/sign-in/callback.ts";
+import { type Callback, listenForCallback } from "../../../src/cli/sign-in/callback-listener.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
 
 const STATE = "the-state";
@@ -56,7 +56,7 @@ test("only GET /callback with the right state and host is accepted; nothing else
   assert.equal(arrival.url.href, right);
   // The browser waits for the outcome, and a second answer is refused.
   assert.equal(await ask(right), 404);
-  await arrival.show({ title: "Done", words: `a < b & "c"` });
+  await arrival.show({ title: "Done", message: `a < b & "c"` });
   const page = await answered;
   assert.equal(page.status, 200);
   assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'/);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Interrupted } from "../../../src/cli/io.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
-import { offer, startGateway } from "./gateway.ts";
-import { makeHome } from "./home.ts";
-import { login, startLogin } from "./login.ts";
+import { offer, startGateway } from "./gateway-with-issuer.ts";
+import { login, startLogin } from "./run-login.ts";
+import { makeHome } from "./temporary-home.ts";
 
 const DEVICE = { options: { device: true } };
 

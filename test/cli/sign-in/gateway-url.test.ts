@@ -30,6 +30,6 @@ test("an invalid gateway URL is refused, and a password in it is not quoted", ()
   ];
   for (const [text, words] of table) {
     const parsed = parseGatewayUrl(text);
-    assert.match(parsed.kind === "refused" ? parsed.words : "accepted", words);
+    assert.match(parsed.kind === "refused" ? parsed.reason : "accepted", words);
   }
 });

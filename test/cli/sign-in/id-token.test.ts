@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { offer, startGateway } from "./gateway.ts";
-import { makeHome } from "./home.ts";
-import { startLogin } from "./login.ts";
-import { type Forgery, startLyingProvider } from "./lying-provider.ts";
+import { offer, startGateway } from "./gateway-with-issuer.ts";
+import { type Forgery, startLyingProvider } from "./misbehaving-provider.ts";
+import { startLogin } from "./run-login.ts";
+import { makeHome } from "./temporary-home.ts";
 
 const past = () => Math.floor(Date.now() / 1_000) - 3_600;
 

@@ -6,11 +6,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
-import { Interrupted } from "../../../src/cli/io.ts";
-import { acquireLock, STALE_MS, withLock } from "../../../src/cli/sign-in/lock.ts";
-import { SignInError } from "../../../src/cli/sign-in/messages.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
+import { SignInError } from "../../../src/cli/sign-in/sign-in-errors.ts";
+import { acquireLock, STALE_MS, withLock } from "../../../src/cli/sign-in/sign-in-lock.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { makeHome } from "./home.ts";
+import { makeHome } from "./temporary-home.ts";
 
 function lockPath(owner: Owner): { readonly path: string; readonly directory: string } {
   const { directory } = makeHome(owner);

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { UsageError } from "../../../src/cli/flags.ts";
+import { UsageError } from "../../../src/cli/parse-flags.ts";
 import { run } from "../../../src/cli/verbs/login.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
-import { offer, type Reply, startGateway } from "./gateway.ts";
-import { makeHome, signInOf } from "./home.ts";
-import { login, startLogin } from "./login.ts";
+import { offer, type Reply, startGateway } from "./gateway-with-issuer.ts";
+import { login, startLogin } from "./run-login.ts";
+import { makeHome, signInOf } from "./temporary-home.ts";
 
 const PLAIN = { issuer: undefined, device: false };
 
@@ -102,7 +102,7 @@ test("a caller without permissions, or with a failing gateway, is signed in with
     const { status, io } = await login({ home, url: gateway.url, provider });
     assert.equal(status, 0);
     assert.match(io.err(), words);
-    assert.equal(home.read(gateway.url)?.who, "alice");
+    assert.equal(home.read(gateway.url)?.callerName, "alice");
   }
 });
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { UsageError } from "../../../src/cli/flags.ts";
+import { UsageError } from "../../../src/cli/parse-flags.ts";
 import { run } from "../../../src/cli/verbs/logout.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { type Home, makeHome, signInOf } from "./home.ts";
+import { type Home, makeHome, signInOf } from "./temporary-home.ts";
 
 const A = "https://a.example";
 const B = "https://b.example/prefix";
@@ -14,8 +14,8 @@ const STAYS = "The token stays valid at the identity provider until it expires.\
 function homeWithTwo(owner: Owner): Home {
   const home = makeHome(owner);
   const expiresAt = Date.UTC(2030, 0, 2, 3, 4, 5);
-  home.write(signInOf(A, { issuer: "https://login.example", who: "alice", expiresAt }));
-  home.write(signInOf(B, { issuer: "https://i.example", who: "bob\u001b[2J", expiresAt: undefined }));
+  home.write(signInOf(A, { issuer: "https://login.example", callerName: "alice", expiresAt }));
+  home.write(signInOf(B, { issuer: "https://i.example", callerName: "bob\u001b[2J", expiresAt: undefined }));
   return home;
 }
 
@@ -26,7 +26,7 @@ test("the sign-in to one gateway is removed, and the others stay", async (t) => 
   assert.equal(io.err(), `Removed the sign-in to ${B}. ${STAYS}`);
   assert.equal(io.out(), "");
   assert.equal(home.read(B), undefined);
-  assert.equal(home.read(A)?.who, "alice");
+  assert.equal(home.read(A)?.callerName, "alice");
   assert.equal(readdirSync(home.directory).length, 1);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { failureCode, printable, tlsHint } from "../../../src/cli/sign-in/messages.ts";
+import { failureCode, printable, tlsHint } from "../../../src/cli/sign-in/sign-in-errors.ts";
 
 test("the code of a network failure is found inside its wrappers, and a library's own code is ignored", () => {
   const coded = (code: string, cause?: unknown) => Object.assign(new Error("x", { cause }), { code });
@@ -35,7 +35,7 @@ test("printed text is one line of limited length without terminal escapes", () =
 test("libraries for signing in and renewing are loaded only then", () => {
   const folder = new URL("../../../src/cli/sign-in/", import.meta.url);
   const names = readdirSync(folder);
-  assert.ok(names.includes("provider.ts"));
+  assert.ok(names.includes("openid-provider.ts"));
   for (const name of names) {
     const text = readFileSync(new URL(name, folder), "utf8");
     assert.doesNotMatch(text, /^(?:import|export) (?!type )[^;]*from "(?:openid-client|open|node:https?)"/m, name);

@@ -12,7 +12,7 @@ import { startOidc } from "../../e2e/support/oidc.ts";
 import { listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
 import { childArgs } from "../../support/child-program.ts";
-import { type Home, makeHome, signInOf } from "./home.ts";
+import { type Home, makeHome, signInOf } from "./temporary-home.ts";
 
 const GATEWAY = "https://gateway.example";
 const ROUNDS = 20;
@@ -24,7 +24,7 @@ interface Renewer {
 }
 
 async function startRenewer(owner: Owner, home: Home): Promise<Renewer> {
-  const child = spawn(process.execPath, [...childArgs("./renewer.ts", import.meta.url), GATEWAY], {
+  const child = spawn(process.execPath, [...childArgs("./renew-in-process.ts", import.meta.url), GATEWAY], {
     env: { PATH: process.env["PATH"], ...home.env },
     stdio: ["pipe", "pipe", "inherit"],
   });

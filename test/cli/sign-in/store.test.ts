@@ -4,11 +4,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import fc from "fast-check";
-import { formatEntry, parseEntry, type SignIn } from "../../../src/cli/sign-in/entry.ts";
-import { SignInError } from "../../../src/cli/sign-in/messages.ts";
-import { openSignInStore } from "../../../src/cli/sign-in/store.ts";
-import { bufferIo } from "../buffers.ts";
-import { makeHome, signInOf } from "./home.ts";
+import { formatEntry, parseEntry, type SignIn } from "../../../src/cli/sign-in/sign-in-entry.ts";
+import { SignInError } from "../../../src/cli/sign-in/sign-in-errors.ts";
+import { openSignInStore } from "../../../src/cli/sign-in/sign-in-store.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { makeHome, signInOf } from "./temporary-home.ts";
 
 const URL_A = "https://a.example";
 const isRoot = process.geteuid?.() === 0;
@@ -35,7 +35,7 @@ test("every sign-in survives a round trip", () => {
     token: fc.stringMatching(/^[\x21-\x7e]{1,80}$/),
     expiresAt: fc.option(fc.integer({ min: 0, max: 8.64e15 }), { nil: undefined }),
     refreshToken: fc.option(text, { nil: undefined }),
-    who: text,
+    callerName: text,
   };
   const entry: fc.Arbitrary<SignIn> = fc.record(fields, { noNullPrototype: true });
   fc.assert(
@@ -53,7 +53,7 @@ test("a damaged file is not a sign-in, whatever its bytes", (t) => {
   for (let length = 0; length < whole.length - 2; length += 1) {
     writeFileSync(home.path(URL_A), whole.subarray(0, length));
     const stored = store.read(URL_A);
-    assert.equal(stored.kind === "unreadable" ? stored.words : stored.kind, "it is damaged", `${length} bytes`);
+    assert.equal(stored.kind === "unreadable" ? stored.reason : stored.kind, "it is damaged", `${length} bytes`);
   }
 });
 
@@ -73,7 +73,7 @@ for (const [name, change, words] of BROKEN) {
     home.write(signInOf(URL_A));
     const path = home.path(URL_A);
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
-    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unreadable", path, words });
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unreadable", path, reason: words });
   });
 }
 
@@ -84,7 +84,7 @@ test("a file that others can read is refused", (t) => {
   for (const mode of [0o640, 0o604, 0o620]) {
     chmodSync(path, mode);
     const words = `other users have access to it (mode ${mode.toString(8)})`;
-    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unsafe", path, words });
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unsafe", path, reason: words });
   }
 });
 
@@ -93,7 +93,7 @@ test("a file of another user is refused", { skip: !isRoot && "only root can give
   home.write(signInOf(URL_A));
   chownSync(home.path(URL_A), 65_534, 65_534);
   const stored = openSignInStore(home.io()).read(URL_A);
-  assert.equal(stored.kind === "unsafe" ? stored.words : "", "it belongs to user 65534, and you are user 0");
+  assert.equal(stored.kind === "unsafe" ? stored.reason : "", "it belongs to user 65534, and you are user 0");
 });
 
 test("a symbolic link is refused", (t) => {

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { test } from "node:test";
-import { Interrupted } from "../../../src/cli/io.ts";
-import type { SignIn } from "../../../src/cli/sign-in/entry.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
 import { createTokenSource } from "../../../src/cli/sign-in/index.ts";
-import { SignInError } from "../../../src/cli/sign-in/messages.ts";
+import type { SignIn } from "../../../src/cli/sign-in/sign-in-entry.ts";
+import { SignInError } from "../../../src/cli/sign-in/sign-in-errors.ts";
 import { type Grant, type OidcOptions, type OidcServer, startOidc } from "../../e2e/support/oidc.ts";
 import { freePort } from "../../e2e/support/ports.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { type Home, makeHome, signInOf } from "./home.ts";
-import { startLyingProvider } from "./lying-provider.ts";
+import { startLyingProvider } from "./misbehaving-provider.ts";
+import { type Home, makeHome, signInOf } from "./temporary-home.ts";
 
 const GATEWAY = "https://gateway.example";
 

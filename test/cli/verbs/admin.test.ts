@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
-import { Interrupted } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
-import { json, refusal, standIn } from "../stand-in.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { json, refusal, standIn } from "../fake-gateway.ts";
 
 const TARGETS: readonly (readonly [words: readonly string[], method: string, url: string])[] = [
   [["keys"], "GET", "/admin/v1/keys"],

@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { type FlagsOf, parseFlags, UsageError } from "../../../src/cli/flags.ts";
-import { Interrupted, type Io } from "../../../src/cli/io.ts";
-import { auditVerifyFlags } from "../../../src/cli/specs.ts";
+import { type FlagsOf, parseFlags, UsageError } from "../../../src/cli/parse-flags.ts";
+import { Interrupted, type Io } from "../../../src/cli/process-io.ts";
+import { auditVerifyFlags } from "../../../src/cli/verb-flags.ts";
 import { run } from "../../../src/cli/verbs/audit-verify.ts";
 import { makeTrail, textOf } from "../../server/audit/support/trails.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const NOT_JUDGED =
   "repeated and misplaced records are counted and are not faults: the order of a chain follows its signed numbers";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { type Document, type Files, writeFiles } from "../../e2e/support/config.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 /** Runs offline; returns the status, and the lines about the configuration without the document's path. */
 async function check(files: Files): Promise<{ readonly status: number; readonly lines: readonly string[] }> {

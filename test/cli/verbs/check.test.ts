@@ -6,13 +6,13 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Interrupted } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
 import { type Document, type Files, writeFiles } from "../../e2e/support/config.ts";
 import { startOidc } from "../../e2e/support/oidc.ts";
 import { freePort, listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../e2e/support/wait.ts";
-import { type BufferIo, bufferIo } from "../buffers.ts";
+import { type BufferIo, bufferIo } from "../buffer-io.ts";
 
 const DEAD = "http://127.0.0.1:9";
 const AUDIENCE = "gateway-admin";

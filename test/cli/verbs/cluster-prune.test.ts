@@ -6,7 +6,7 @@ import { execute } from "../../../src/cli/main.ts";
 import { prune } from "../../../src/cli/verbs/cluster-prune.ts";
 import { type Script, testServer } from "../../server/cluster/forward/harness.ts";
 import { OTHER_SECRET, SECRET } from "../../server/cluster/identity/made.ts";
-import { type BufferIo, bufferIo } from "../buffers.ts";
+import { type BufferIo, bufferIo } from "../buffer-io.ts";
 
 const env = { GATEWAY_CLUSTER_SECRET: SECRET };
 const ioOf = (over: Parameters<typeof bufferIo>[0] = {}): BufferIo => bufferIo({ env, now: Date.now, ...over });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { fingerprint, writeSurvivor } from "../../server/cluster/recovery/fixtures.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 interface Ran {
   readonly status: number;

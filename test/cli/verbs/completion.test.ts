@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { SHELLS, VERBS } from "../../../src/cli/verb-table.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 async function script(shell: string): Promise<string> {
   const io = bufferIo();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const SOCKET = ["-socket", "/run/gateway.sock"] as const;
 

@@ -11,14 +11,14 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createAdminClient } from "../../../src/admin-api/index.ts";
 import { freeAddress } from "../../../src/cli/dev/addresses.ts";
-import { type DevAddresses, welcome } from "../../../src/cli/dev/welcome.ts";
+import { type DevAddresses, welcome } from "../../../src/cli/dev/welcome-text.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { openTerminal, ptySkip } from "../../console/support/terminal.ts";
 import { runProgram } from "../../e2e/support/gateway.ts";
 import { listenLocally } from "../../e2e/support/ports.ts";
 import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts";
 import { peer } from "../../peers/index.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const run = promisify(execFile);
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
@@ -36,7 +36,7 @@ const ADDRESSES: DevAddresses = {
   suitePath: "/tmp/gateway-dev-0ffN7P/rules.yaml",
   key: `gwk_8charsId_${"x".repeat(49)}`,
   launcher: undefined,
-  moved: [],
+  movedReasons: [],
 };
 
 test("the text fits a terminal of 80 columns, except what is to be copied", () => {
@@ -50,7 +50,7 @@ test("the text fits a terminal of 80 columns, except what is to be copied", () =
 
 test("without -more at most 40 lines are printed, with a pointer to -more", () => {
   const text = welcome(
-    { ...ADDRESSES, launcher: "/opt/g/bin/gateway", moved: ["127.0.0.1:8484: taken"] },
+    { ...ADDRESSES, launcher: "/opt/g/bin/gateway", movedReasons: ["127.0.0.1:8484: taken"] },
     false,
     false,
   );
@@ -109,12 +109,12 @@ test("an address in use exits with status 12 and a suggestion", async (t) => {
 test("a default address in use is named with the reason for another", async () => {
   const server = createServer();
   const taken = `127.0.0.1:${await listenLocally(server)}`;
-  const { address, moved } = await freeAddress(taken, taken);
+  const { address, movedReason: moved } = await freeAddress(taken, taken);
   assert.deepEqual([address, moved], ["127.0.0.1:0", `${taken}: another process uses the address`]);
-  assert.deepEqual(await freeAddress(taken, "127.0.0.1:1"), { address: taken, moved: undefined });
+  assert.deepEqual(await freeAddress(taken, "127.0.0.1:1"), { address: taken, movedReason: undefined });
   server.close();
   assert.match(
-    welcome({ ...ADDRESSES, moved: [moved ?? ""] }, false, true),
+    welcome({ ...ADDRESSES, movedReasons: [moved ?? ""] }, false, true),
     /^ {2}files .*\n {2}not at {5}127\.0\.0\.1:\d+: another process uses the address$/m,
   );
 });

@@ -8,15 +8,15 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
+import { Interrupted, type Io } from "../../../src/cli/process-io.ts";
 import { peer } from "../../peers/index.ts";
 import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { type Analyzer, startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { fail } from "../../server/models/support/hub.ts";
 import { filesBelow, folder, hubOf, largeFrom, leftovers } from "../../server/models/support/store.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const runtime = await peer("onnxruntime-node");
 const tokenizers = await peer("tokenizers");

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { Interrupted, type Io } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
+import { Interrupted, type Io } from "../../../src/cli/process-io.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const GUARDRAILS = {
   score_threshold: 0.5,

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { DAEMON, HELP_TOPICS, VERBS } from "../../../src/cli/verb-table.ts";
 import { helpOf, overview, usage } from "../../../src/cli/verbs/help.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 function assertGolden(name: string, text: string): void {
   const file = new URL(`../../data/cli/${name}.txt`, import.meta.url);

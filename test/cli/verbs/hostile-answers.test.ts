@@ -7,8 +7,8 @@ import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
 import { execute } from "../../../src/cli/main.ts";
 import { readOffers, SignInError } from "../../../src/cli/sign-in/index.ts";
 import { listenLocally } from "../../e2e/support/ports.ts";
-import { bufferIo } from "../buffers.ts";
-import { json, standIn } from "../stand-in.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { json, standIn } from "../fake-gateway.ts";
 
 /** Control Sequence Introducer as one character, which a header may contain and JSON does not escape. */
 const CSI = "\u009b";

@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const SMALL = "model_list: [{ model_name: a, litellm_params: { model: openai/a, api_key: os.environ/A } }]\n";
 

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Io } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
+import type { Io } from "../../../src/cli/process-io.ts";
 import { readDeployment } from "../../../src/server/core/config/index.ts";
 import { fail } from "../../server/models/support/hub.ts";
 import {
@@ -18,7 +18,7 @@ import {
   REPO,
   storeIn,
 } from "../../server/models/support/store.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 async function gateway(args: readonly string[], over: Partial<Io> = {}) {
   const io = bufferIo(over);

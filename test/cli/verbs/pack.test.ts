@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const IDS = (await readdir(join(ROOT, "packs"))).sort();

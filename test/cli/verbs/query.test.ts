@@ -6,8 +6,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { paramOf } from "../../../src/admin-api/index.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
-import { json, refusal, standIn } from "../stand-in.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { json, refusal, standIn } from "../fake-gateway.ts";
 
 const RESULT = {
   columns: [

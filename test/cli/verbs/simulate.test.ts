@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { Interrupted, type Io } from "../../../src/cli/io.ts";
+import { Interrupted, type Io } from "../../../src/cli/process-io.ts";
 import { run } from "../../../src/cli/verbs/simulate.ts";
 
 const OPTIONS = {

@@ -9,10 +9,10 @@ import { Readable, Writable } from "node:stream";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { ARCHIVE_TYPE } from "../../../src/admin-api/index.ts";
-import { Interrupted } from "../../../src/cli/io.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { type BufferIo, bufferIo } from "../buffers.ts";
-import { json, refusal, standIn } from "../stand-in.ts";
+import { Interrupted } from "../../../src/cli/process-io.ts";
+import { type BufferIo, bufferIo } from "../buffer-io.ts";
+import { json, refusal, standIn } from "../fake-gateway.ts";
 
 const ARCHIVE = gzipSync("state ".repeat(1_000), { level: 0 });
 const HEADERS = { "content-type": ARCHIVE_TYPE, "x-gateway-index": "41", "x-gateway-term": "3" };

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
-import { standIn } from "../stand-in.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { standIn } from "../fake-gateway.ts";
 
 interface Shown {
   readonly leader: string | null;

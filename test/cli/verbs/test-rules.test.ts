@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
 import { type Document, type Files, writeFiles } from "../../e2e/support/config.ts";
 import type { Owner } from "../../e2e/support/wait.ts";
-import { bufferIo } from "../buffers.ts";
+import { bufferIo } from "../buffer-io.ts";
 
 /** A literal credential would cause a warning. */
 const KEY = "$" + "{KEY}";

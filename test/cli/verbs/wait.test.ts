@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../buffers.ts";
-import { json, standIn } from "../stand-in.ts";
+import { bufferIo } from "../buffer-io.ts";
+import { json, standIn } from "../fake-gateway.ts";
 
 test("a wait that times out on a node without a document says what the node needs", async (t) => {
   const { socket } = await standIn(t, (_asked, response) =>

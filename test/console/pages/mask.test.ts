@@ -9,7 +9,7 @@ import { textOfLine } from "../../../src/console/model/text.ts";
 import { differencePage } from "../../../src/console/pages/difference.ts";
 import { documentPage } from "../../../src/console/pages/document.ts";
 import { masked } from "../../../src/console/pages/mask.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
 const CASES: readonly (readonly [what: string, written: string, shown: string])[] = [

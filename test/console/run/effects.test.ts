@@ -11,7 +11,7 @@ import type { Effect, Event } from "../../../src/console/model/state.ts";
 import { textOfLine } from "../../../src/console/model/text.ts";
 import { createEffects } from "../../../src/console/run/effects.ts";
 import { withRemembered } from "../../../src/console/workbench/saved-statements.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { atEnd, eventually, type Owner } from "../../e2e/support/wait.ts";
 import { answer, type Handler, type Peer, refuse, startPeer, status } from "../watch/support/peer.ts";
 import { startWatch } from "../watch/support/watching.ts";

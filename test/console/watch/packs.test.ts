@@ -8,7 +8,7 @@ import { createDocumentPorts } from "../../../src/cli/console-documents.ts";
 import { namedOf } from "../../../src/console/model/documents.ts";
 import type { ConsoleEndpoint } from "../../../src/console/model/ports.ts";
 import { writeChange } from "../../../src/console/run/write-document.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { startPlane } from "../../e2e/admin/support/plane.ts";
 import { createOne, led, provider, ready, SLOW_MS, type TestNode } from "../../e2e/config/support/nodes.ts";
 import type { Owner } from "../../e2e/support/wait.ts";

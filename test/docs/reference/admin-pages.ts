@@ -2,7 +2,7 @@
 
 import { BASE_PATH, openApiDocument, TABLES } from "../../../src/admin-api/index.ts";
 import { REFUSALS } from "../../../src/base/index.ts";
-import { ALL_LISTS } from "../../../src/cli/operate/lists.ts";
+import { ALL_LISTS } from "../../../src/cli/operate/printable-lists.ts";
 import { anchor, code, type Page, sentence, table } from "./page.ts";
 
 type Json = Readonly<Record<string, unknown>>;

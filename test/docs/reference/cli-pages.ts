@@ -4,9 +4,9 @@
  */
 
 import { formatDuration } from "../../../src/base/index.ts";
-import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../../../src/cli/environment.ts";
+import { ENVIRONMENT, ENVIRONMENT_GROUPS } from "../../../src/cli/environment-variables.ts";
 import { EXIT_STATUSES } from "../../../src/cli/exit-statuses.ts";
-import type { Flag } from "../../../src/cli/flags.ts";
+import type { Flag } from "../../../src/cli/parse-flags.ts";
 import { DAEMON, GROUPS, VERBS, type Verb } from "../../../src/cli/verb-table.ts";
 import { usage } from "../../../src/cli/verbs/help.ts";
 import { code, fence, type Page, prose, sentence, table } from "./page.ts";

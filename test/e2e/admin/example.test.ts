@@ -166,7 +166,7 @@ async function writeTools(dir: string): Promise<void> {
   const items = "JSON.stringify(JSON.parse(require('fs').readFileSync(0, 'utf8')).items)";
   const tools = {
     gateway: `${node} "${join(ROOT, "bin/gateway")}" "$@"`,
-    browser: `${node} ${childArgs("../../cli/sign-in/browser.ts", import.meta.url)
+    browser: `${node} ${childArgs("../../cli/sign-in/headless-browser.ts", import.meta.url)
       .map((arg) => `"${arg}"`)
       .join(" ")} "$@"`,
     jq: `${node} -p "${items}"`,

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, test } from "node:test";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { createNodes, led } from "../config/support/nodes.ts";
 import { PROVIDER_KEY, say, simProvider } from "../governance/support/governed.ts";
 import { runProgram } from "../support/gateway.ts";

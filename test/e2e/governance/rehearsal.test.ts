@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { AdminError, type RehearsalResult } from "../../../src/admin-api/index.ts";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import type { Document } from "../support/config.ts";
 import { type Recorded, reply, scriptedUpstream } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parse } from "yaml";
-import { envoyBootstrap } from "../../../src/cli/dev/envoy.ts";
+import { envoyBootstrap } from "../../../src/cli/dev/envoy-bootstrap.ts";
 import { peer } from "../../peers/index.ts";
 import { runProgram } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";

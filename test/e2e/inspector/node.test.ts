@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { status } from "@grpc/grpc-js";
 import { execute } from "../../../src/cli/main.ts";
-import { bufferIo } from "../../cli/buffers.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { eventually, within } from "../support/wait.ts";
 import {
   GUARDRAILS,

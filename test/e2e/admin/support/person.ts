@@ -2,7 +2,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Home, makeHome } from "../../../cli/sign-in/home.ts";
+import { type Home, makeHome } from "../../../cli/sign-in/temporary-home.ts";
 import { type End, type Program, runProgram } from "../../support/gateway.ts";
 import type { OidcServer } from "../../support/oidc.ts";
 import { eventually, type Owner } from "../../support/wait.ts";
@@ -22,7 +22,7 @@ export interface Person {
   loginByDevice(provider: OidcServer, login: string, url: string): Promise<Ran>;
 }
 
-const BROWSER = fileURLToPath(new URL("../../../cli/sign-in/browser.ts", import.meta.url));
+const BROWSER = fileURLToPath(new URL("../../../cli/sign-in/headless-browser.ts", import.meta.url));
 
 export async function createPerson(owner: Owner): Promise<Person> {
   const home = makeHome(owner);

@@ -6,7 +6,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EnvoySettings, envoyBootstrap } from "../../../../src/cli/dev/envoy.ts";
+import { type EnvoySettings, envoyBootstrap } from "../../../../src/cli/dev/envoy-bootstrap.ts";
 import { freePort } from "../../support/ports.ts";
 import { atEnd, eventually, type Owner } from "../../support/wait.ts";
 
