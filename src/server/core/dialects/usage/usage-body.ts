@@ -1,7 +1,7 @@
 /**
- * Reads the top-level member `usage` of a JSON body, or `meta` where rerankers report it. Most bodies are short and arrive in one chunk: their usage is read from
- * the end, or the body is parsed whole. A longer body, or one that is not JSON, is scanned chunk by chunk. The result is the
- * same.
+ * Reads the top-level member `usage` of a JSON body, or `meta` where rerankers report it. Most bodies are short and arrive in one
+ * chunk: their usage is read from the end, or the body is parsed whole. A longer body, or one that is not JSON, is scanned chunk
+ * by chunk. The result is the same.
  */
 
 import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
