@@ -78,7 +78,7 @@ export function compileRestorer(
     const restoring = { fpe, formatOf, issued };
     return {
       restore(texts) {
-        const budget = { left: MAX_DECRYPTIONS };
+        const budget = { remaining: MAX_DECRYPTIONS };
         const counts: Record<string, number> = {};
         return within(() => {
           const restored = texts.map((text) => {
@@ -90,7 +90,7 @@ export function compileRestorer(
         });
       },
       placesIn(text) {
-        const budget = { left: MAX_DECRYPTIONS };
+        const budget = { remaining: MAX_DECRYPTIONS };
         const turned = within(() => restoredValues(text, types, restoring, budget)) ?? [];
         return turned.filter(({ proof }) => proof === "issued" || proof === "check");
       },

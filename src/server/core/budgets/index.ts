@@ -75,6 +75,15 @@ export {
   type Share,
 } from "./ledger.ts";
 export {
+  type ReturnedShare,
+  returnAll,
+  returnSpare,
+  type ShareName,
+  TICK_MS,
+  tick,
+  UNUSED_MS,
+} from "./ledger-timeouts.ts";
+export {
   applyRecallAnswer,
   type Borrower,
   borrow,
@@ -89,6 +98,7 @@ export {
   nameOfShare,
   openBorrower,
 } from "./lending.ts";
+export type { Use } from "./reported-usage.ts";
 export {
   applyReportAnswer,
   giveUpReport,
@@ -109,5 +119,3 @@ export {
   UNAVAILABLE,
   WAIT_MS,
 } from "./reserving.ts";
-export { type ReturnedShare, returnAll, returnSpare, type ShareName, TICK_MS, tick, UNUSED_MS } from "./sweeping.ts";
-export type { Use } from "./use.ts";

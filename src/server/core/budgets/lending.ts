@@ -12,6 +12,7 @@
  * borrower is charged, like that of a lost node. Source: cluster reference, 7.2.
  */
 
+import { recordRate } from "./bucket-rates.ts";
 import { windowAt } from "./budget-windows.ts";
 import { wholeUnits } from "./cost-units.ts";
 import {
@@ -28,10 +29,9 @@ import {
   spareOf,
   updateLeastSpare,
 } from "./ledger.ts";
-import { recordRate } from "./rates.ts";
+import type { ReturnedShare, ShareName } from "./ledger-timeouts.ts";
 import type { ReportAnswer, ReportRow } from "./reporting.ts";
 import { isRemainingKnown, requestSoon, requestWhenLow } from "./reserving.ts";
-import type { ReturnedShare, ShareName } from "./sweeping.ts";
 
 /** Process that borrows from this ledger. It reports its rows in order. */
 export interface Borrower {

@@ -17,6 +17,7 @@
  * rules 2 and 3, 7.3; decisions, sections 2 and 8.
  */
 
+import { chunkOf, recordAdmission, unitsForRisks, unitsToPledgeAhead } from "./bucket-rates.ts";
 import { secondsUntil } from "./budget-windows.ts";
 import { wholeUnits } from "./cost-units.ts";
 import type { Demand } from "./estimate.ts";
@@ -34,7 +35,6 @@ import {
   spareOf,
   updateLeastSpare,
 } from "./ledger.ts";
-import { chunkOf, recordAdmission, unitsForRisks, unitsToPledgeAhead } from "./rates.ts";
 
 export const WAIT_MS = 250;
 /**

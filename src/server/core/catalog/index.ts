@@ -12,7 +12,7 @@ export {
   overlayFileProblem,
 } from "./apply-overlays.ts";
 export { lackedByClaude } from "./claude-models.ts";
-export { compiledCatalog } from "./compiled.ts";
+export { compiledCatalog } from "./compiled-catalog.ts";
 export { compileJoin, joinPath } from "./join-url.ts";
 export { lostWithout } from "./removed-fields.ts";
 export { type ResolveOutcome, type ResolveRequest, resolveProvider } from "./resolve.ts";

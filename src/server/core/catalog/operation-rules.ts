@@ -7,7 +7,7 @@ import { closestName, HOP_BY_HOP_HEADERS } from "../../../base/index.ts";
 import { type ChannelOperation, operationChecks, type ProviderOperation } from "../config/index.ts";
 import { CLAIMABLE_NAMES, isClaimable } from "../dialects/index.ts";
 import { lostWithout } from "./removed-fields.ts";
-import { rootProblem } from "./surface.ts";
+import { rootProblem } from "./root-address-rules.ts";
 
 /** Hop-by-hop headers. The configuration's rules already refuse headers for credentials, destination and framing. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set(HOP_BY_HOP_HEADERS);

@@ -11,7 +11,7 @@ import { defaultClaims } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
 import { untrueClaims } from "./operation-rules.ts";
 import { whollyLostWithout } from "./removed-fields.ts";
-import { defaultKeyHeader, withRoot } from "./surface.ts";
+import { defaultKeyHeader, withRoot } from "./root-address-rules.ts";
 import type { CatalogProvider, Channel } from "./types.ts";
 
 /** Result of an operation on a provider; `undefined` if the provider was removed. */

@@ -9,7 +9,7 @@
 import { closestName } from "../../../base/index.ts";
 import type { Dialect } from "../dialects/index.ts";
 import { trimmed } from "./join-url.ts";
-import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./surface.ts";
+import { defaultKeyHeader, placeholders, rootProblem, withRoot } from "./root-address-rules.ts";
 import type { Catalog, CatalogProvider, Channel } from "./types.ts";
 
 export interface ResolveRequest {

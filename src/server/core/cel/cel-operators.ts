@@ -3,6 +3,7 @@
  * "Numeric Values" and "List of Standard Definitions".
  */
 
+import { durationOf, timestampOf } from "./cel-time.ts";
 import {
   Duration,
   isList,
@@ -29,7 +30,6 @@ import {
   UINT_OVERFLOW,
 } from "./evaluation-faults.ts";
 import { charge, chargeText, type Frame, type Run } from "./evaluation-frame.ts";
-import { durationOf, timestampOf } from "./time.ts";
 
 export const intOf = (value: bigint): bigint | Fault => (value > MAX_INT || value < MIN_INT ? INT_OVERFLOW : value);
 

@@ -4,10 +4,17 @@
  */
 
 import { intOf, uintOf } from "./cel-operators.ts";
+import {
+  durationText,
+  parseDuration,
+  parseTimestamp,
+  secondsOf,
+  timestampOfSeconds,
+  timestampText,
+} from "./cel-time.ts";
 import { Duration, Timestamp, TypeValue, typeName, Uint, type Value } from "./cel-values.ts";
 import { COST_FAULT, Fault, INT_OVERFLOW, NO_OVERLOAD, TIME_OVERFLOW, UINT_OVERFLOW } from "./evaluation-faults.ts";
 import { chargeText, type Run } from "./evaluation-frame.ts";
-import { durationText, parseDuration, parseTimestamp, secondsOf, timestampOfSeconds, timestampText } from "./time.ts";
 
 const unreadable = (type: string): Fault => new Fault("other", `the text is no ${type}`);
 

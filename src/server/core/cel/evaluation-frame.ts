@@ -15,7 +15,7 @@ export interface Frame {
   variables: Variables;
   readonly locals: Value[];
   /** Cost units left. Below zero the evaluation has failed, whatever its result. */
-  left: number;
+  remainingCost: number;
 }
 
 /** Compiled node of the tree. Returns the node's value or a fault. */
@@ -26,8 +26,8 @@ export type Run = (frame: Frame, a: Value, b: Value, c: Value, d: Value) => Valu
 
 /** Charges `units`. Returns false if the budget is exceeded. */
 export function charge(frame: Frame, units: number): boolean {
-  frame.left -= units;
-  return frame.left >= 0;
+  frame.remainingCost -= units;
+  return frame.remainingCost >= 0;
 }
 
 /** Number of characters that are processed in the time of one step. */

@@ -8,10 +8,10 @@
 
 import { functionOf } from "./cel-functions.ts";
 import { CelMap, isMap, isValue, type MapKey, mapGet, mapKey, type Value } from "./cel-values.ts";
+import { loopEvaluator } from "./compile-macros.ts";
 import { Fault, NO_OVERLOAD } from "./evaluation-faults.ts";
 import type { Evaluate, Run } from "./evaluation-frame.ts";
 import { literalTexts, type Node } from "./expression-tree.ts";
-import { loopEvaluator } from "./loops.ts";
 import { compilePattern, matchCompiled } from "./patterns.ts";
 
 const BAD_KEY = new Fault("type", "the value cannot be a key of a map");

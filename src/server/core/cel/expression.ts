@@ -7,7 +7,7 @@
 
 import { parseSource } from "./cel-syntax.ts";
 import { Uint, type Value } from "./cel-values.ts";
-import { conjuncts, constantOf, failingParts, folded, pathOf } from "./constant.ts";
+import { conjuncts, constantOf, failingParts, folded, pathOf } from "./constant-parts.ts";
 import { costBound } from "./cost-bound.ts";
 import { COST_FAULT, Fault } from "./evaluation-faults.ts";
 import type { Frame, Variables } from "./evaluation-frame.ts";
@@ -149,14 +149,14 @@ function evaluation(node: Node, limit: number, hasLoops: boolean): (variables: V
   const evaluate = evaluatorOf(node);
   const units = limit - nodeCount(node);
   const none: Variables = Object.freeze({});
-  const frame: Frame = { variables: none, locals: [], left: 0 };
+  const frame: Frame = { variables: none, locals: [], remainingCost: 0 };
   return (variables) => {
     frame.variables = variables;
-    frame.left = units;
+    frame.remainingCost = units;
     try {
       const value = evaluate(frame);
       // The budget is checked first: an operator may have absorbed the fault of an exhausted one.
-      if (frame.left < 0) return SPENT;
+      if (frame.remainingCost < 0) return SPENT;
       if (value === true) return TRUE;
       if (value === false) return FALSE;
       return value instanceof Fault ? { kind: "error", error: value } : { kind: "value", value };

@@ -51,15 +51,15 @@ const distinct: Run = (frame, list) => {
   const keys = new Set<string>();
   const items: Value[] = [];
   /** Values without a key, which are compared one by one. */
-  const others: Value[] = [];
+  const distinctValues: Value[] = [];
   for (const item of list) {
     if (!charge(frame, 1)) return COST_FAULT;
     const key = scalarKey(item);
     if (key === undefined) {
-      const known = includes(frame, others, item);
+      const known = includes(frame, distinctValues, item);
       if (known instanceof Fault) return known;
       if (known) continue;
-      others.push(item);
+      distinctValues.push(item);
     } else if (keys.has(key)) continue;
     else keys.add(key);
     items.push(item);
@@ -92,7 +92,7 @@ const reverse: Run = (frame, value) => {
 };
 
 /** Returns whether `list` contains all, or any, of `wanted`. */
-function holds(frame: Frame, list: Value, wanted: Value, how: "all" | "any"): boolean | Fault {
+function containsElements(frame: Frame, list: Value, wanted: Value, how: "all" | "any"): boolean | Fault {
   if (!isList(list) || !isList(wanted)) return NO_OVERLOAD;
   for (const item of wanted) {
     const found = includes(frame, list, item);
@@ -103,8 +103,8 @@ function holds(frame: Frame, list: Value, wanted: Value, how: "all" | "any"): bo
 }
 
 const equivalent: Run = (frame, a, b) => {
-  const forth = holds(frame, a, b, "all");
-  return forth === true ? holds(frame, b, a, "all") : forth;
+  const forth = containsElements(frame, a, b, "all");
+  return forth === true ? containsElements(frame, b, a, "all") : forth;
 };
 
 const end =
@@ -125,7 +125,7 @@ export const LIST_FUNCTIONS: Readonly<Record<string, Run>> = {
   reverse,
   first: end(0),
   last: end(-1),
-  "sets.contains": (frame, list, wanted) => holds(frame, list, wanted, "all"),
-  "sets.intersects": (frame, list, wanted) => holds(frame, list, wanted, "any"),
+  "sets.contains": (frame, list, wanted) => containsElements(frame, list, wanted, "all"),
+  "sets.intersects": (frame, list, wanted) => containsElements(frame, list, wanted, "any"),
   "sets.equivalent": equivalent,
 };

@@ -16,7 +16,7 @@ import {
 } from "./references/value-references.ts";
 import { withoutValues } from "./references/without-values.ts";
 import { fillDefaults } from "./schema/defaults.ts";
-import { reduce } from "./schema/reduce.ts";
+import { reduce } from "./schema/reduce-errors.ts";
 import type { Schema } from "./schema/schema.ts";
 import { type ErrorObject, validate } from "./schema/validate.ts";
 import { literalSecrets } from "./yaml/literals.ts";

@@ -25,15 +25,15 @@ export interface PreflightTerms {
 }
 
 /** Returns the header pairs of a preflight answer, in addition to those that every answer to the page has. */
-export function preflightHeaders(asked: Headers, { methods, usualHeaders }: PreflightTerms): string[] {
+export function preflightHeaders(requestHeaders: Headers, { methods, usualHeaders }: PreflightTerms): string[] {
   const pairs = ["vary", VARY];
-  const method = textOf(asked["access-control-request-method"]);
-  const names = textOf(asked["access-control-request-headers"]).trim();
-  const shown = methods.length > 0 ? methods : METHOD.test(method) ? [method] : ["GET", "POST"];
-  pairs.push("access-control-allow-methods", shown.join(", "));
+  const method = textOf(requestHeaders["access-control-request-method"]);
+  const names = textOf(requestHeaders["access-control-request-headers"]).trim();
+  const allowedMethods = methods.length > 0 ? methods : METHOD.test(method) ? [method] : ["GET", "POST"];
+  pairs.push("access-control-allow-methods", allowedMethods.join(", "));
   pairs.push("access-control-allow-headers", HEADER_NAMES.test(names) ? names : usualHeaders);
   pairs.push("access-control-max-age", MAX_AGE);
-  if (textOf(asked["access-control-request-private-network"]) === "true") {
+  if (textOf(requestHeaders["access-control-request-private-network"]) === "true") {
     pairs.push("access-control-allow-private-network", "true");
   }
   return pairs;

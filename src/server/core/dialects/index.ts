@@ -46,8 +46,8 @@ export {
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { requestFieldsOf } from "./fidelity/known-fields.ts";
+export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/loss-message.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
-export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/refusal-words.ts";
 export { withoutStripped } from "./fidelity/stripped-fields.ts";
 export { usesOf } from "./fidelity/uses/uses.ts";
 export { editObject, type ObjectEdits, replaceValue } from "./json/json-edit.ts";
@@ -111,7 +111,7 @@ export { hasForm, UNINSPECTED, type UninspectedRow } from "./uninspected.ts";
 export { addUsage, NO_USAGE, type Usage } from "./usage/usage.ts";
 export { createBodyUsage } from "./usage/usage-body.ts";
 export { stringValue } from "./usage/usage-member.ts";
-export { isDoubtful, normalizeUsage } from "./usage/usage-normalise.ts";
+export { isDoubtful, normalizeUsage } from "./usage/usage-normalize.ts";
 export type { BodyUsage } from "./usage/usage-scan.ts";
 export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage/usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage/usage-stream.ts";

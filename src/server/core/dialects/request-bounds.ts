@@ -11,7 +11,7 @@ import { countValues, type MemberSearch, topLevelValues } from "./json/json-dept
 import { skipSpace } from "./json/json-scan.ts";
 import { formTokenBound, jsonTokenBound } from "./media-bounds.ts";
 import type { Route } from "./routes/routes.ts";
-import { MAX_COUNT } from "./usage/usage-normalise.ts";
+import { MAX_COUNT } from "./usage/usage-normalize.ts";
 
 /** Output bound, in tokens, that is assumed for a request that sets none: the default maximum of most models. */
 export const DEFAULT_OUTPUT_BOUND = 16_384;

@@ -23,8 +23,8 @@ export {
   rehearsalSegments,
   rehearsalVariables,
 } from "./guardrail-rehearsal.ts";
-export { CONTROLS, INVISIBLE, MARKS } from "./invisible.ts";
-export { createIssuedValues, type IssuedValue, type IssuedValues } from "./issued.ts";
+export { CONTROLS, INVISIBLE, MARKS } from "./invisible-characters.ts";
+export { addedJudgement, type OverlapOptions } from "./judge-during-call.ts";
 export type {
   AnnotationResult,
   DetectorFindings,
@@ -45,7 +45,6 @@ export type {
   RuleWeight,
 } from "./judgement.ts";
 export { changesOf, envelopeSegments, segmentOf } from "./message-segments.ts";
-export { addedJudgement, type OverlapOptions } from "./overlap.ts";
 export type {
   CompiledPolicy,
   DetectorFacts,
@@ -56,7 +55,8 @@ export type {
 } from "./policy-facts.ts";
 export type { AnswerTerms, DetectionResult, Failure, Guard, GuardResult, InspectOverlap } from "./population-guard.ts";
 export { utf8Length, utf8Offsets, utf16Offsets } from "./positions.ts";
-export { createRewriting, type Rewriting } from "./rewriting.ts";
+export { createIssuedValues, type IssuedValue, type IssuedValues } from "./recently-encrypted-values.ts";
+export { createRewriting, type Rewriting } from "./rewriting-state.ts";
 export * from "./settling/index.ts";
 export {
   type ChannelPorts,

@@ -2,7 +2,7 @@
 
 import type { QuestionTracer } from "../../../base/index.ts";
 import type { CallerVariables } from "../policy/variables/index.ts";
-import type { Rewriting } from "./rewriting.ts";
+import type { Rewriting } from "./rewriting-state.ts";
 import type { Annotation, Finding, Segment, SegmentKind } from "./types.ts";
 
 export type Hop = "llm" | "mcp" | "a2a" | "inspect";

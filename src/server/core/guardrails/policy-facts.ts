@@ -1,8 +1,8 @@
 /** Facts about detectors and the document that are needed to compile the policy. */
 
 import type { Deployment, Path, Severity } from "../config/index.ts";
-import type { IssuedValues } from "./issued.ts";
 import type { GuardrailPolicy } from "./judgement.ts";
+import type { IssuedValues } from "./recently-encrypted-values.ts";
 import type { SegmentKind } from "./types.ts";
 import type { FormatOf } from "./value-format.ts";
 

@@ -9,7 +9,8 @@ import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { formatProblem, parseTree, type Source } from "../config/index.ts";
 import { ancestorsOf, type BaseOf, detectorsOf } from "./check-pack.ts";
-import { type Appending, append } from "./insert.ts";
+import { type Appending, append } from "./insert-entries.ts";
+import { neededBy } from "./pack-needs.ts";
 import {
   controlsOf,
   differing,
@@ -21,8 +22,7 @@ import {
   type Named,
   namedIn,
   type Values,
-} from "./objects.ts";
-import { neededBy } from "./pack-needs.ts";
+} from "./pack-objects.ts";
 import type { Pack, PackObject } from "./read-pack.ts";
 
 export interface AddedObject {

@@ -1,6 +1,6 @@
 /** Checks a pack against the packs that it builds on. Whether expressions compile is checked elsewhere, by compiling them. */
 
-import { findNamed } from "./objects.ts";
+import { findNamed } from "./pack-objects.ts";
 import type { Pack } from "./read-pack.ts";
 
 export type BaseOf = (id: string) => Pack | undefined;

@@ -3,7 +3,7 @@
 export { type AddedObject, type Adding, addPacks } from "./add-packs.ts";
 export { type BaseOf, checkPack } from "./check-pack.ts";
 export { MECHANISMS } from "./mechanisms.ts";
-export { LISTS, type ListName, type Named, namedIn } from "./objects.ts";
+export { LISTS, type ListName, type Named, namedIn } from "./pack-objects.ts";
 export {
   PACK_FILES,
   type Pack,

@@ -1,6 +1,6 @@
 /** Requirements of a pack's detectors on the document: a declared model or a provider. */
 
-import { isValues, type Named, type Values } from "./objects.ts";
+import { isValues, type Named, type Values } from "./pack-objects.ts";
 
 interface Asked {
   readonly file: string;

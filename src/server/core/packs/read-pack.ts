@@ -2,8 +2,8 @@
 
 import { parseDocument } from "yaml";
 import { formatProblem, type Problem, type ProblemAt, type Read, readDocument, type Source } from "../config/index.ts";
-import { itemTexts } from "./insert.ts";
-import { controlsOf, findNamed, LISTS, type Named, namedIn } from "./objects.ts";
+import { itemTexts } from "./insert-entries.ts";
+import { controlsOf, findNamed, LISTS, type Named, namedIn } from "./pack-objects.ts";
 import { fragmentSchema, type PackText, packSchema } from "./pack-schema.ts";
 
 /** Names of a pack's files within its directory; `tests` and `trial` may be absent. */

@@ -9,8 +9,8 @@
 import { type Expression, Fault, type FaultKind } from "../cel/index.ts";
 import { type AccessRule, type CompiledRule, compileRule, type RuleProblem } from "./access-rule.ts";
 import type { Hop } from "./hop-variables.ts";
+import { type KnownNames, listWarnings } from "./rule-warnings.ts";
 import type { HopVariables } from "./variables/index.ts";
-import { type KnownNames, listWarnings } from "./warnings.ts";
 
 export type Layer = { readonly kind: "deployment" } | { readonly kind: "profile"; readonly profile: string };
 

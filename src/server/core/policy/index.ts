@@ -21,5 +21,5 @@ export {
 } from "./access-policy.ts";
 export type { AccessRule, RuleProblem } from "./access-rule.ts";
 export { HOP_VARIABLES, HOPS, type Hop } from "./hop-variables.ts";
+export type { KnownNames } from "./rule-warnings.ts";
 export type { HopVariables } from "./variables/index.ts";
-export type { KnownNames } from "./warnings.ts";

@@ -7,7 +7,7 @@ import type {
   MessageCreateParamsNonStreaming,
   RawMessageStreamEvent,
 } from "@anthropic-ai/sdk/resources/messages";
-import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
+import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalize.ts";
 import { type Form, NO_TURNS, type SdkAnswer } from "./sdk-answer.ts";
 
 export type MessageParams = Omit<MessageCreateParamsNonStreaming, "model" | "stream" | "max_tokens"> & {

@@ -7,7 +7,7 @@ import type {
   ChatCompletionCreateParamsNonStreaming,
   ChatCompletionMessage,
 } from "openai/resources/chat/completions";
-import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalise.ts";
+import { normalizeUsage } from "../../../../src/server/core/dialects/usage/usage-normalize.ts";
 import { type Form, NO_TURNS, type SdkAnswer, type ToolCall } from "./sdk-answer.ts";
 
 export type ChatParams = Omit<ChatCompletionCreateParamsNonStreaming, "model" | "stream">;

@@ -116,7 +116,7 @@ function run(
 /** Equality of values and types; NaN equals NaN. */
 function same(found: Value, wanted: Value): boolean {
   if (Number.isNaN(found) && Number.isNaN(wanted)) return true;
-  const frame = { variables: {}, locals: [], left: 1_000_000 };
+  const frame = { variables: {}, locals: [], remainingCost: 1_000_000 };
   return typeName(found) === typeName(wanted) && equals(frame, found, wanted) === true;
 }
 

@@ -1,8 +1,8 @@
 export { type A2aFaultKind, a2aFault } from "./a2a-faults.ts";
 export { a2aAnswerTexts, a2aRequestTexts, isLegacyAnswer, readA2aParams } from "./a2a-texts.ts";
-export { buildPublishedCard, type CardReading, type CardTerms, cardPayloads } from "./card.ts";
 export { type OwnCardReading, readOwnCard } from "./own-card.ts";
-export { asksForPush } from "./push.ts";
+export { buildPublishedCard, type CardReading, type CardTerms, cardPayloads } from "./published-card.ts";
+export { asksForPush } from "./push-notifications.ts";
 export {
   A2A_VERSION,
   type A2aArrival,

@@ -1,3 +1,4 @@
+export { isForeignPage, type RequestOrigin } from "./dns-rebinding.ts";
 export { decodeHeaderValue, encodeHeaderValue } from "./header-values.ts";
 export {
   MCP_METHODS,
@@ -11,7 +12,6 @@ export {
   readMcpReply,
   withMirroredHeaders,
 } from "./mcp-texts.ts";
-export { isForeignPage, type RequestOrigin } from "./origin.ts";
 export {
   argumentsOf,
   findMcpAlias,

@@ -9,4 +9,4 @@ export {
   type ProxiedTexts,
   readProxied,
 } from "./read-proxied.ts";
-export { type ProxiedRequestHead, shapeByHeaders } from "./recognise.ts";
+export { type ProxiedRequestHead, shapeByHeaders } from "./recognize-protocol.ts";

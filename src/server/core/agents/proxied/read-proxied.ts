@@ -29,9 +29,15 @@ import {
 } from "../rpc-envelope.ts";
 import type { AgentProtocol } from "../rpc-refusal.ts";
 import { TextCollector } from "../text-collector.ts";
+import { restMethod } from "./a2a-rest-paths.ts";
 import type { ProxiedShape } from "./proxied-refusal.ts";
-import { hasA2aHeader, NO_IDS, type ProxiedRequestHead, protocolInHeaders, protocolOfMethod } from "./recognise.ts";
-import { restMethod } from "./rest.ts";
+import {
+  hasA2aHeader,
+  NO_IDS,
+  type ProxiedRequestHead,
+  protocolInHeaders,
+  protocolOfMethod,
+} from "./recognize-protocol.ts";
 
 /** Maximum number of messages in a batch. Rules evaluate each separately. */
 const MAX_BATCH = 100;

@@ -1,7 +1,7 @@
 /** Presets of model makers and clouds with their own API. Source: provider catalog reference, 2.1. */
 
 import { exactly, K, M, O, plus, S, without } from "../capability-sets.ts";
-import { compat, messages, OLD_MAX_TOKENS, type PresetRow } from "./row.ts";
+import { compat, messages, OLD_MAX_TOKENS, type PresetRow } from "./preset-row.ts";
 
 /** Request extensions of other hosts. These servers answer them with 400. */
 const EXTENSIONS = ["top_k", "thinking_budget", "thinking_replay"] as const;

@@ -1,7 +1,7 @@
 /** Presets of hosts and routers of other makers' models. Source: provider catalog reference, 2.2. */
 
 import { exactly, plus, S, without } from "../capability-sets.ts";
-import { compat, OLD_MAX_TOKENS, type PresetRow } from "./row.ts";
+import { compat, OLD_MAX_TOKENS, type PresetRow } from "./preset-row.ts";
 
 export const hosts = (): readonly PresetRow[] => [
   compat(

@@ -14,8 +14,8 @@ import {
   BEDROCK_ANTHROPIC_BASE,
   bedrockAnthropicClaims,
 } from "./first-party.ts";
+import type { SecondSurface } from "./preset-row.ts";
 import type { SourceId } from "./preset-sources.ts";
-import type { SecondSurface } from "./row.ts";
 
 type MessagesArguments = readonly [
   preset: string,

@@ -4,7 +4,7 @@
  */
 
 import { plus, S, without } from "../capability-sets.ts";
-import { compat, type PresetRow } from "./row.ts";
+import { compat, type PresetRow } from "./preset-row.ts";
 
 const vllmClaims = () => plus(S("V", "A", "J", "R", "L", "N", "E", "T", "X"), "completions");
 const ollamaClaims = () => plus(without(S("V", "J", "R", "E", "X"), "tool_choice"), "completions");

@@ -11,9 +11,9 @@ type Why = (value: string) => string | undefined;
 
 export const checkTls: Check = ({ tls, cluster }, problem) => {
   if (tls === undefined) return [];
-  const at = (key: "email" | "ca" | "trusted_roots" | "cert_file" | "key_file", why: Why): Problem | undefined => {
+  const at = (key: "email" | "ca" | "trusted_roots" | "cert_file" | "key_file", reason: Why): Problem | undefined => {
     const value = tls[key] ?? "";
-    const message = value === "" ? undefined : why(value);
+    const message = value === "" ? undefined : reason(value);
     return message === undefined ? undefined : problem(["tls", key], message);
   };
   return [

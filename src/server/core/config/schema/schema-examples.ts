@@ -34,8 +34,8 @@ export function examplesOf(schema: JsonSchema): readonly unknown[] {
 const defaultOf = (schema: JsonSchema): unknown => schema["default"] ?? schema["x-assumed"];
 
 /** Returns the first choice that is not the default, since writing the default changes nothing. */
-const choicesOf = (choices: readonly unknown[], usual: unknown): readonly unknown[] => [
-  choices.find((choice) => choice !== usual && choice !== "") ?? choices[0],
+const choicesOf = (choices: readonly unknown[], defaultChoice: unknown): readonly unknown[] => [
+  choices.find((choice) => choice !== defaultChoice && choice !== "") ?? choices[0],
 ];
 
 const listOf = (items: JsonSchema): readonly unknown[] =>

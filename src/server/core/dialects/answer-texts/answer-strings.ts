@@ -3,7 +3,7 @@
  * future members of a provider are inspected too. Source: design decisions, section 11, Segments of a model request.
  */
 import { formPattern, uninspectedMembers, uninspectedNames } from "../uninspected.ts";
-import { indexIn, type JsonNode, memberOf, stringIn } from "./placed.ts";
+import { indexIn, type JsonNode, memberOf, stringIn } from "./positioned-json.ts";
 
 export type Media = "image" | "audio" | "file";
 

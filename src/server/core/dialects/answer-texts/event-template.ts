@@ -5,7 +5,7 @@
  */
 import { dataStart, EVENT_NAME, type SseEvent } from "../sse.ts";
 import { isAlwaysText, isPadding } from "./answer-strings.ts";
-import type { JsonNode } from "./placed.ts";
+import type { JsonNode } from "./positioned-json.ts";
 import type { TextRecord } from "./text-record.ts";
 
 export interface EventTemplate {

@@ -10,6 +10,6 @@ export {
   parseJsonTree,
   type Splice,
   stringIn,
-} from "./placed.ts";
+} from "./positioned-json.ts";
 export { openSessionTexts, openStreamTexts } from "./streamed-texts.ts";
-export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole.ts";
+export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole-answer-texts.ts";

@@ -5,7 +5,7 @@
  */
 import type { Dialect } from "../routes/routes.ts";
 import { repeatsRequest } from "./answer-strings.ts";
-import { indexIn, type JsonNode, memberOf, stringIn } from "./placed.ts";
+import { indexIn, type JsonNode, memberOf, stringIn } from "./positioned-json.ts";
 
 export interface Layout {
   readonly type: string;

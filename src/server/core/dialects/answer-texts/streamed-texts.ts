@@ -27,10 +27,10 @@ import {
   parseJsonTree,
   type Splice,
   stringIn,
-} from "./placed.ts";
+} from "./positioned-json.ts";
 import { carriesMore, frameOf } from "./text-frames.ts";
 import { TextRecord } from "./text-record.ts";
-import { removedSealJson, removedTokensJson } from "./whole.ts";
+import { removedSealJson, removedTokensJson } from "./whole-answer-texts.ts";
 
 /** String of an event that is inspected. */
 interface Spot {

@@ -1,7 +1,7 @@
 /** Builds frames for text that was held back, and checks whether a frame carries anything besides text. */
 import type { Dialect } from "../routes/routes.ts";
 import { BLOCK_TEXT_PATH } from "./layouts.ts";
-import { type JsonNode, memberOf, parseJsonTree, stringIn } from "./placed.ts";
+import { type JsonNode, memberOf, parseJsonTree, stringIn } from "./positioned-json.ts";
 
 /** Last frame with a text, and the offset of the text in its data. */
 export interface FrameTemplate {

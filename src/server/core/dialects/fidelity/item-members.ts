@@ -62,17 +62,17 @@ const MAX_DEPTH = 4;
 const MAX_VALUES = 64;
 
 export function mayHoldContent(name: string, value: unknown): boolean {
-  let left = MAX_VALUES;
-  const holds = (under: string, it: unknown, depth: number): boolean => {
-    left -= 1;
-    if (left < 0 || depth > MAX_DEPTH) return true;
+  let remainingValues = MAX_VALUES;
+  const hasContent = (under: string, it: unknown, depth: number): boolean => {
+    remainingValues -= 1;
+    if (remainingValues < 0 || depth > MAX_DEPTH) return true;
     if (typeof it === "string") return it.length > MAX_TEXT_LENGTH || (it !== "" && CONTENT_NAMES.has(under));
     if (typeof it !== "object" || it === null) return false;
     if (CONTENT_NAMES.has(under)) return !isEmpty(it);
-    if (Array.isArray(it)) return it.some((one) => holds("", one, depth + 1));
-    return Object.entries(it as Values).some(([key, one]) => holds(key.toLowerCase(), one, depth + 1));
+    if (Array.isArray(it)) return it.some((one) => hasContent("", one, depth + 1));
+    return Object.entries(it as Values).some(([key, one]) => hasContent(key.toLowerCase(), one, depth + 1));
   };
-  return holds(name.toLowerCase(), value, 0);
+  return hasContent(name.toLowerCase(), value, 0);
 }
 
 const isEmpty = (it: object): boolean => (Array.isArray(it) ? it.length === 0 : Object.keys(it).length === 0);

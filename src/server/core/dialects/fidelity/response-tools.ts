@@ -128,9 +128,9 @@ const AUTO: Choice = {
   problem: undefined,
 };
 
-export function choiceOf(given: unknown, offered: OfferedTools): Choice {
-  if (typeof given === "string") return modeOf(given, offered);
-  const choice = objectOf(given);
+export function choiceOf(choiceValue: unknown, offered: OfferedTools): Choice {
+  if (typeof choiceValue === "string") return modeOf(choiceValue, offered);
+  const choice = objectOf(choiceValue);
   if (choice === undefined) return AUTO;
   const { type } = choice;
   if (type === "allowed_tools") return allowedOf(choice, offered);

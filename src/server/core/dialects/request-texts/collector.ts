@@ -1,6 +1,6 @@
 /** Collects the texts of a body with their places, and writes the body again with other texts. */
 import { tryParseJson } from "../json/json-values.ts";
-import { type Channel, type JoinedText, joinedTexts } from "./joined.ts";
+import { type Channel, type JoinedText, joinedTexts } from "./join-texts.ts";
 import { type Node, type Source, type Spot, type StringNode, spotOf, stringIn, treeOf } from "./text-tree.ts";
 import { type MessageText, type TextKind, Unreadable } from "./types.ts";
 

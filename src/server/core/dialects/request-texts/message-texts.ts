@@ -4,7 +4,7 @@
  */
 import { type UninspectedMembers, uninspectedMembers } from "../uninspected.ts";
 import type { Collector, Context } from "./collector.ts";
-import type { Channel } from "./joined.ts";
+import type { Channel } from "./join-texts.ts";
 import { MEDIA_BLOCKS, readMediaMembers } from "./media-blocks.ts";
 import { type Node, type ObjectNode, stringIn, uniqueString } from "./text-tree.ts";
 import type { TextKind } from "./types.ts";

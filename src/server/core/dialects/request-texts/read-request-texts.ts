@@ -15,7 +15,7 @@ import { boundaryOf } from "../multipart.ts";
 import type { Dialect, Route } from "../routes/routes.ts";
 import { Collector } from "./collector.ts";
 import { readFormEncoded, readMultipart } from "./form-texts.ts";
-import { applySeamChanges } from "./joined.ts";
+import { applySeamChanges } from "./join-texts.ts";
 import { type MemberRules, readMembers } from "./request-members.ts";
 import { type Source, treeOf } from "./text-tree.ts";
 import { type RequestTexts, type TextBody, Unreadable } from "./types.ts";

@@ -83,8 +83,12 @@ function rightPath(method: string, path: string): string | undefined {
   const lower = path.toLowerCase().replace(/(?<=.)\/+$/, "");
   const at = lower.lastIndexOf(`${VERSION}/`);
   const within = at < 0 ? undefined : lower.slice(at);
-  const bare = /\/(?:chat\/completions|messages|responses|embeddings|models)$/.exec(lower)?.[0];
-  for (const candidate of [within, VERSIONLESS.test(lower) ? VERSION + lower : undefined, bare && VERSION + bare]) {
+  const endpoint = /\/(?:chat\/completions|messages|responses|embeddings|models)$/.exec(lower)?.[0];
+  for (const candidate of [
+    within,
+    VERSIONLESS.test(lower) ? VERSION + lower : undefined,
+    endpoint && VERSION + endpoint,
+  ]) {
     const named = candidate === undefined ? undefined : shownRoute(method, candidate);
     if (named !== undefined) return named;
   }

@@ -6,7 +6,7 @@ import { scanObject } from "../json/json-scan.ts";
 import { Verbatim, writeJson } from "../json/json-source.ts";
 import { listOf, objectOf, tryParseJson, type Values } from "../json/json-values.ts";
 import { rawArguments } from "./chat-answers/arguments-scan.ts";
-import { eventsOf, foldChunks, isEventText } from "./chat-answers/loose.ts";
+import { eventsOf, foldChunks, isEventText } from "./chat-answers/normalize-chat-answer.ts";
 import { foldEvents } from "./messages-answers/fold-events.ts";
 import { AnswerProblem, StreamEndedEarly } from "./types.ts";
 

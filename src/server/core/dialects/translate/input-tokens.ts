@@ -3,7 +3,7 @@
  * reference, 5.1 (`count_tokens`).
  */
 import { objectOf, tryParseJson } from "../json/json-values.ts";
-import { normalizeUsage } from "../usage/usage-normalise.ts";
+import { normalizeUsage } from "../usage/usage-normalize.ts";
 import { AnswerProblem, type AnswerTranslation, type RequestTranslation } from "./types.ts";
 
 /** Members of a messages request that count_tokens accepts. */

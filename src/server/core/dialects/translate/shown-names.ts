@@ -6,7 +6,7 @@ import type { AnswerTerms } from "./types.ts";
  * Returns the name of the model to show the client: the name that it asked for, unless the provider answered with another
  * model. `model` is the name in the provider's answer, if any.
  */
-export function shownModel({ model: { sent, asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
+export function shownModel({ model: { sent, requested: asked } }: Pick<AnswerTerms, "model">, model: unknown): string {
   const answered = stringOf(model) || sent;
   return answered === sent ? asked : answered;
 }

@@ -9,7 +9,7 @@
 import { listOf, objectOf, stringOf, tryParseJson, type Values } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { errorFrame, messagesErrorType } from "../write-refusal.ts";
-import { eventsOf, isEventText } from "./chat-answers/loose.ts";
+import { eventsOf, isEventText } from "./chat-answers/normalize-chat-answer.ts";
 
 /** Maximum length of a message in UTF-8 bytes, including the mark of a cut. */
 const MAX_MESSAGE_BYTES = 4_096;

@@ -85,10 +85,10 @@ export interface AnswerTerms {
   /** Whether the client asked for a stream. */
   readonly streams: boolean;
   /**
-   * Model names: `sent` to the provider, and `asked` for by the client. In the answer the client sees `asked` in place of
+   * Model names: `sent` to the provider, and `requested` by the client. In the answer the client sees `requested` in place of
    * `sent`.
    */
-  readonly model: { readonly sent: string; readonly asked: string };
+  readonly model: { readonly sent: string; readonly requested: string };
   /** Client's names of tools, by the names that were sent to the provider, if they differ. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** Whether a stream to a compat client ends with a chunk that has the usage. */

@@ -7,7 +7,7 @@
 import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
-import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalize.ts";
 import { type BodyUsage, scanForUsage } from "./usage-scan.ts";
 
 /**

@@ -11,7 +11,7 @@ import { objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import type { Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES } from "./usage-member.ts";
-import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalize.ts";
 
 export interface BodyUsage {
   push(chunk: Buffer): void;

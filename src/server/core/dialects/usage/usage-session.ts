@@ -8,7 +8,7 @@
 import { scanObject } from "../json/json-scan.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
 import { mayHaveUsageIn, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
-import { isDoubtful, normalizeUsage } from "./usage-normalise.ts";
+import { isDoubtful, normalizeUsage } from "./usage-normalize.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
 export interface SessionUsage {

@@ -12,7 +12,7 @@ import { listOf, objectOf, tryParseJson } from "../json/json-values.ts";
 import type { Dialect } from "../routes/routes.ts";
 import { raiseUsage, type Usage } from "./usage.ts";
 import { MAX_USAGE_BYTES, mayHaveUsage, nestedUsage, stringValue, usageValue } from "./usage-member.ts";
-import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalise.ts";
+import { countsOf, isDoubtful, mergeCounts, type UsageCounts, usageOf } from "./usage-normalize.ts";
 
 export interface StreamUsage {
   /** Reads the `data` of one event. Returns whether the known usage changed. */

@@ -3,12 +3,12 @@
 import type { CompiledPolicy, GuardrailPolicy, Guardrails, PolicyFacts } from "../index.ts";
 import { compileAllowList } from "./allow-list.ts";
 import { annotateFindings, type RefineOptions } from "./annotate.ts";
+import { weighRules } from "./evaluate-recorded-findings.ts";
 import { type Member, VERDICT_TYPES } from "./finding-candidates.ts";
 import { type CompiledRule, compileRule } from "./guardrail-rule.ts";
 import { openInspection, type RulesInForce } from "./judge-texts.ts";
 import { operatorKeys } from "./operators/index.ts";
 import { ruleProblems } from "./policy-checks.ts";
-import { weighRules } from "./weigh.ts";
 
 /** Compiles the policy, which takes about a millisecond per rule. The document has passed the checks of the configuration. */
 export function compilePolicy(guardrails: Guardrails, facts: PolicyFacts): CompiledPolicy {

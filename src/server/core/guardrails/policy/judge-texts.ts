@@ -13,7 +13,6 @@ import type {
   Segment,
 } from "../index.ts";
 import { type RefineOptions, refineFindings } from "./annotate.ts";
-import { type Claim, disjointSpans, rewriteSpans } from "./edits.ts";
 import type { Candidate } from "./finding-candidates.ts";
 import type { CompiledRule } from "./guardrail-rule.ts";
 import {
@@ -24,6 +23,7 @@ import {
   type View,
   whenVariables,
 } from "./guardrail-variables.ts";
+import { type Claim, disjointSpans, rewriteSpans } from "./segment-edits.ts";
 
 /** Rules of one population. Rules with the same `requires` share a view. */
 export interface RulesInForce {

@@ -237,11 +237,11 @@ function ineffectiveRuleProblems(
     return [warning(rule, "requires", `an empty list sees no finding of any detector: ${NEVER}`)];
   }
   if (inline.length === 0) {
-    const why =
+    const problem =
       read.length === 0
         ? "there is no detector to find anything"
         : `${formatNames(read.map(({ name }) => name))} in \`mode: shadow\`, which rules do not see`;
-    return [warning(rule, undefined, `${why}: ${NEVER}`)];
+    return [warning(rule, undefined, `${problem}: ${NEVER}`)];
   }
   if (rule.rule.action !== "redact") return [];
   if (inline.some((detector) => writableKinds(rule, detector).length > 0)) return [];
@@ -284,7 +284,7 @@ function nameProblems(
   const isOpen = inline.some(({ findingTypes }) => findingTypes === undefined);
   const types = isOpen ? undefined : [...new Set(inline.flatMap(({ findingTypes }) => findingTypes ?? []))];
   const labels = types?.map((type) => type.slice(type.indexOf("/") + 1));
-  const elsewhere = (type: string): string | undefined =>
+  const otherNamespaceOf = (type: string): string | undefined =>
     detectors.find((one) => one.mode === "inline" && !inline.includes(one) && one.findingTypes?.includes(type))?.name;
   const messages = new Map<string, GuardrailProblem>();
   for (const key of ["when", "select"] as const) {
@@ -304,7 +304,7 @@ function nameProblems(
     switch (subject) {
       case "annotation.type":
       case "labels":
-        return unknownMessage("detector that the rule reads gives", text, types, how, elsewhere(text));
+        return unknownMessage("detector that the rule reads gives", text, types, how, otherNamespaceOf(text));
       case "annotation.label":
         return unknownMessage("detector that the rule reads gives", text, labels, how);
       case "annotation.category":
@@ -335,12 +335,13 @@ function unknownMessage(
   text: string,
   names: readonly string[] | undefined,
   how: Mention["how"],
-  elsewhere?: string,
+  otherNamespaceOf?: string,
 ): string | undefined {
   if (names === undefined || names.some((name) => (how === "starts" ? name.startsWith(text) : name === text))) {
     return undefined;
   }
-  if (elsewhere !== undefined) return `no ${what} \`${text}\`; \`${elsewhere}\` does: name it in \`requires\``;
+  if (otherNamespaceOf !== undefined)
+    return `no ${what} \`${text}\`; \`${otherNamespaceOf}\` does: name it in \`requires\``;
   const guess = closestName(text, names);
   return `no ${what} \`${text}\`${guess === undefined ? "" : `, did you mean \`${guess}\`?`}`;
 }

@@ -1,6 +1,6 @@
 /** Finds where more text may still complete a match, and positions in such texts. Source: guardrails reference, 5.2. */
 import { DIGIT_FORMS } from "../digits.ts";
-import { INVISIBLE, MARKS } from "../invisible.ts";
+import { INVISIBLE, MARKS } from "../invisible-characters.ts";
 import type { Reach } from "../types.ts";
 
 /**

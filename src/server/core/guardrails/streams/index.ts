@@ -1,7 +1,7 @@
 /** Texts that arrive in pieces, for detectors with and without a bounded reach. */
 
 export { compileReaches, type ReachSet } from "./reach-set.ts";
-export { createSlide, type Slide, type SlidePorts } from "./slide.ts";
+export { createSlide, type Slide, type SlidePorts } from "./sliding-text.ts";
 export {
   type ChannelPorts,
   createChannel,

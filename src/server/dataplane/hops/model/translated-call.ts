@@ -78,7 +78,7 @@ function translateContent(
   const seal = sealing?.({ form: to, maker: provider.maker, model: sent });
   const terms = { claims: channel.claims, endUserField, acceptsStreamUsage, seal };
   try {
-    const made = translateRequest(way, source, { sent, asked }, terms);
+    const made = translateRequest(way, source, { sent, requested: asked }, terms);
     return route.name === "responses_input_tokens" ? countTokensRequest(made) : made;
   } catch (error) {
     if (!(error instanceof RequestProblem)) throw error;

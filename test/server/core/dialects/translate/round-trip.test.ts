@@ -14,7 +14,7 @@ import { chatToMessages } from "../../../../../src/server/core/dialects/translat
 import type { ChannelTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { type Choice, type Piece, type Talk, type Thought, type Tool, talks } from "./round-trip-talks.ts";
 
-const MODEL = { sent: "m", asked: "m" };
+const MODEL = { sent: "m", requested: "m" };
 const CHANNEL: ChannelTerms = { claims: () => true, endUserField: "user", acceptsStreamUsage: true };
 
 test("a messages request survives a round trip through a compat request", () => {

@@ -49,7 +49,7 @@ export function termsOf({ toolNames = {}, showsUsage = false, callsFunctions = f
   return {
     client: "compat",
     streams: true,
-    model: { sent: "model-sent", asked: "model-asked" },
+    model: { sent: "model-sent", requested: "model-asked" },
     toolNames: new Map(Object.entries(toolNames)),
     showsUsage,
     callsFunctions,

@@ -14,7 +14,7 @@ export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "seed-1" };
 const TERMS: AnswerTerms = {
   client: "messages",
   streams: true,
-  model: { sent: "model-sent", asked: "model-asked" },
+  model: { sent: "model-sent", requested: "model-asked" },
   toolNames: new Map([["short_name", "the_long_name"]]),
   showsUsage: false,
   callsFunctions: false,

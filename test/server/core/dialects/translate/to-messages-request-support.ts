@@ -37,7 +37,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
   .sort()
   .map((file) => [file, JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as readonly Golden[]]);
 
-export const MODEL = { sent: "sent-model", asked: "asked-model" };
+export const MODEL = { sent: "sent-model", requested: "asked-model" };
 
 const CLAIMABLE = defaultClaims("messages");
 

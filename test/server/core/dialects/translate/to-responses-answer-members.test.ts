@@ -124,7 +124,7 @@ test("the response echoes the request, with its schemas as spelled, and never it
 });
 
 test("the model and the tier are shown as requested unless another answered", () => {
-  const model = { sent: "model-sent", asked: "model-asked" };
+  const model = { sent: "model-sent", requested: "model-asked" };
   const shown = (from: Source, body: object): readonly unknown[] => {
     const reading = responsesReading(from, termsOf({ model }));
     const response = JSON.parse(reading.translateWhole(JSON.stringify(body), STAMP, false));

@@ -13,7 +13,7 @@ import { responsesReading } from "../../../../../src/server/core/dialects/transl
 import type { ChannelTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { OPEN_SEAL, STAMP, type Values } from "./to-responses-answer-support.ts";
 
-const MODEL = { sent: "m1", asked: "m1" };
+const MODEL = { sent: "m1", requested: "m1" };
 const CHANNEL: ChannelTerms = {
   claims: () => true,
   endUserField: "user",

@@ -106,7 +106,7 @@ const TOOLS: ReadonlyMap<string, ClientTool> = new Map([
 export function termsOf(changed: Partial<ResponsesTerms> = {}): ResponsesTerms {
   return {
     wantsStream: true,
-    model: { sent: "m1", asked: "m1" },
+    model: { sent: "m1", requested: "m1" },
     tools: TOOLS,
     showsSummary: true,
     wantsLogprobs: false,

@@ -51,11 +51,11 @@ export const checkOmittedDetectors: Check = ({ profiles, guardrails }, problem) 
     return (guardrails?.rules ?? []).flatMap((rule) => {
       const missing = (rule.requires ?? detectors).filter((name) => detectors.includes(name) && !selected.has(name));
       if (missing.length === 0) return [];
-      const why = rule.requires === undefined ? "has no `requires`, so it needs every detector" : "requires it";
+      const cause = rule.requires === undefined ? "has no `requires`, so it needs every detector" : "requires it";
       return [
         problem(
           path,
-          `detector ${shown(missing[0] ?? "")} cannot be left out: guardrail rule ${shown(rule.name)} ${why}`,
+          `detector ${shown(missing[0] ?? "")} cannot be left out: guardrail rule ${shown(rule.name)} ${cause}`,
         ),
       ];
     });

@@ -51,8 +51,8 @@ function roleProblems(detector: Detector, problem: ProblemAt, path: Path): reado
 function scheduleProblems({ schedule, apply_to: kinds }: Detector, problem: ProblemAt, path: Path): readonly Problem[] {
   if (schedule === "sync" || kinds === undefined || kinds.length === 0) return [];
   if (kinds.some((kind) => kind !== "output")) return [];
-  const words = `\`${schedule}\` only applies to requests, but this detector only reads answers: it runs inline`;
-  return [problem([...path, "schedule"], words, "warning")];
+  const message = `\`${schedule}\` only applies to requests, but this detector only reads answers: it runs inline`;
+  return [problem([...path, "schedule"], message, "warning")];
 }
 
 function modelProblems(
@@ -132,8 +132,8 @@ export const checkRecognizers: Check = ({ guardrails }, problem) =>
       }
       for (const [key, kind] of Object.entries(READ_BY)) {
         if (validator === undefined || validator.kind === kind || !Object.hasOwn(validator, key)) continue;
-        const words = `is read only by a validator of kind \`${kind}\``;
-        found.push(problem([...path, "validator", key], words, "warning"));
+        const message = `is read only by a validator of kind \`${kind}\``;
+        found.push(problem([...path, "validator", key], message, "warning"));
       }
       return found;
     }),

@@ -27,8 +27,10 @@ export const checkModels: Check = ({ models, guardrails }, problem) => {
 function kindProblems({ hub, files = [] }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
   const isListed = files.length > 0;
   if (isListed !== (hub !== undefined)) return [];
-  const words = isListed ? "with `hub` the files come from the hub: remove `files`" : "a model needs `hub` or `files`";
-  return [problem(path, words)];
+  const message = isListed
+    ? "with `hub` the files come from the hub: remove `files`"
+    : "a model needs `hub` or `files`";
+  return [problem(path, message)];
 }
 
 function hubProblems({ hub }: Model, problem: ProblemAt, path: Path): readonly Problem[] {
@@ -37,9 +39,9 @@ function hubProblems({ hub }: Model, problem: ProblemAt, path: Path): readonly P
   const at = [...path, "hub", "endpoint"];
   if (search !== "" || hash !== "") return [problem(at, "the URL of a hub must not have a query or fragment")];
   if (protocol === "https:" || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return [];
-  const words =
+  const message =
     "the URL of a hub must begin with https, unless it is on this machine: its digests decide what is loaded";
-  return [problem(at, words)];
+  return [problem(at, message)];
 }
 
 /** Roles of which a model has at most one file. */
@@ -53,10 +55,10 @@ function fileProblems({ files = [] }: Model, problem: ProblemAt, path: Path): re
     const isSecond = seen.has(`${kind} ${name}`);
     seen.add(`${kind} ${name}`);
     if (!isSecond) return [];
-    const words = SINGLE.has(kind)
+    const message = SINGLE.has(kind)
       ? `a model has one file of role \`${kind}\``
       : `two files of role \`${kind}\` have the same name`;
-    return [problem([...path, "files", at], words)];
+    return [problem([...path, "files", at], message)];
   });
 }
 
@@ -73,11 +75,11 @@ export const checkReferences: Check = ({ models, guardrails }, problem) => {
       const roles = listed.get(config?.ref ?? "");
       if (config === undefined || roles === undefined) return [];
       const path = ["guardrails", "detectors", at, type, "ref"];
-      const lacks = (role: string): Problem =>
+      const missingKey = (role: string): Problem =>
         problem(path, `the files of ${JSON.stringify(config.ref)} have none of role \`${role}\``);
       return [
-        ...(config.remote === undefined && !roles.has("graph") && !roles.has("model") ? [lacks("graph")] : []),
-        ...(config.tokenizer === undefined && !roles.has("tokenizer") ? [lacks("tokenizer")] : []),
+        ...(config.remote === undefined && !roles.has("graph") && !roles.has("model") ? [missingKey("graph")] : []),
+        ...(config.tokenizer === undefined && !roles.has("tokenizer") ? [missingKey("tokenizer")] : []),
       ];
     }),
   );

@@ -53,8 +53,8 @@ function disallowedKeys(operation: ProviderOperation, problem: ProblemAt, path: 
   const allowed = ALLOWED_KEYS[operation.op];
   if (allowed === "all") return [];
   const may = allowed.length === 0 ? "has no key but `name`" : `may change only ${enumerated(allowed, "and")}`;
-  const given = Object.keys(operation).filter((key) => key !== "op" && key !== "name");
-  return given
+  const presentKeys = Object.keys(operation).filter((key) => key !== "op" && key !== "name");
+  return presentKeys
     .filter((key) => !allowed.includes(key))
     .map((key) => problem([...path, key], `\`op: ${operation.op}\` ${may}; \`${key}\` is not one of them`));
 }

@@ -26,8 +26,8 @@ export const checkHops: Check = ({ mcp, a2a, credentials, guardrails }, problem)
   const unlisted = (mcp ?? []).flatMap(({ name, registry }, at) => {
     const owner = registry === undefined ? undefined : owners.get(registry.name);
     if (owner === undefined || owner === at) return [];
-    const words = `entry ${owner + 1} of this list has this name with a higher version: this server can only be reached at \`/mcp/${name}\` alone`;
-    return [problem(["mcp", at, "registry", "name"], words, "warning")];
+    const message = `entry ${owner + 1} of this list has this name with a higher version: this server can only be reached at \`/mcp/${name}\` alone`;
+    return [problem(["mcp", at, "registry", "name"], message, "warning")];
   });
   const faults = hops.flatMap(({ credential, restore, path }) => {
     const found: Problem[] = [];

@@ -80,8 +80,8 @@ export function readSchema(named: Values | undefined, at: string, known: Readonl
   uses.checkMembers(named, known, at);
 }
 
-export function isOtherNumber(value: unknown, usual: number): boolean {
-  return typeof value === "number" && value !== usual;
+export function isOtherNumber(value: unknown, defaultValue: number): boolean {
+  return typeof value === "number" && value !== defaultValue;
 }
 
 export function hasMembers(value: unknown): boolean {

@@ -9,7 +9,7 @@
 import { isWebPage, WEB_PAGE } from "../../answer-error.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
-import { isFailedFinish } from "../reasons.ts";
+import { isFailedFinish } from "../finish-reasons.ts";
 import { AnswerProblem } from "../types.ts";
 import type { CallPart } from "./arriving-calls.ts";
 import {
@@ -22,7 +22,7 @@ import {
   UNCHANGED,
   usageAnywhere,
   type WriteArguments,
-} from "./loose.ts";
+} from "./normalize-chat-answer.ts";
 
 /** Part of the reasoning. */
 export interface Reasoning {

@@ -11,7 +11,14 @@ import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
-import { argumentsWriter, deltaOf, hasContent, strongestFinish, usageAnywhere, type WriteArguments } from "./loose.ts";
+import {
+  argumentsWriter,
+  deltaOf,
+  hasContent,
+  strongestFinish,
+  usageAnywhere,
+  type WriteArguments,
+} from "./normalize-chat-answer.ts";
 
 /** Writer of an answer in the client's form. Every method may throw `AnswerProblem`. */
 export interface ChunkSink {

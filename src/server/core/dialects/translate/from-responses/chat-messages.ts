@@ -3,7 +3,7 @@
  * 3.3, 4.6.
  */
 import { listOf, objectOf } from "../../json/json-values.ts";
-import { refuse } from "../required.ts";
+import { refuse } from "../required-members.ts";
 import type { ChannelTerms } from "../types.ts";
 import type {
   AssistantText,
@@ -15,7 +15,7 @@ import type {
   Part,
   Round,
 } from "./item-conversation.ts";
-import { endBeforeTrailingThoughts, type Thoughts } from "./thoughts.ts";
+import { endBeforeTrailingThoughts, type Thoughts } from "./replayed-reasoning.ts";
 
 type Claims = ChannelTerms["claims"];
 

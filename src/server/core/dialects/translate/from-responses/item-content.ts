@@ -4,7 +4,7 @@
  */
 import { fileUri } from "../../fidelity/dialect-forms.ts";
 import { objectOf, type Values } from "../../json/json-values.ts";
-import { isAbsent, optionalText, refuse, requiredList, requiredObject, requiredText } from "../required.ts";
+import { isAbsent, optionalText, refuse, requiredList, requiredObject, requiredText } from "../required-members.ts";
 import type { AssistantText, Content, FilePart, ImagePart, Part } from "./item-conversation.ts";
 
 /** Returns the content. `place` is the content's path. */
@@ -29,8 +29,8 @@ function partsOf<Of>(
   const parts: Of[] = [];
   for (const [index, item] of requiredList(content, place).entries()) {
     const at = `${place}[${index}]`;
-    const given = requiredObject(item, at);
-    const part = read(given, requiredText(given["type"], `${at}.type`), at);
+    const value = requiredObject(item, at);
+    const part = read(value, requiredText(value["type"], `${at}.type`), at);
     if (part !== undefined) parts.push(part);
   }
   return parts;
@@ -74,8 +74,8 @@ function partOf(part: Values, type: string, at: string): Part | undefined {
 
 /** Reads an image. Some clients send the object of the older form. An image that is stored at the provider gives no part. */
 function imageOf(part: Values, at: string, marked: unknown): ImagePart | undefined {
-  const given = part["image_url"];
-  const url = optionalText(objectOf(given)?.["url"] ?? given, `${at}.image_url`);
+  const value = part["image_url"];
+  const url = optionalText(objectOf(value)?.["url"] ?? value, `${at}.image_url`);
   if (!url) return undefined;
   return { kind: "image", url, detail: optionalText(part["detail"], `${at}.detail`) || undefined, marked };
 }

@@ -13,7 +13,7 @@ import {
   requiredName,
   requiredObject,
   requiredText,
-} from "../required.ts";
+} from "../required-members.ts";
 import { assistantTexts, contentOf } from "./item-content.ts";
 import type { Call, ClientMessage, Content, ItemConversation, Output, Round, Step } from "./item-conversation.ts";
 import type { ToolNames } from "./tool-names.ts";

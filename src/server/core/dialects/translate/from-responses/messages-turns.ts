@@ -4,7 +4,7 @@
  */
 
 import { isHttpsUrl } from "../../fidelity/dialect-forms.ts";
-import { refuse } from "../required.ts";
+import { refuse } from "../required-members.ts";
 import {
   type Block,
   type ContentBlock,
@@ -16,6 +16,7 @@ import {
   textBlock,
 } from "../to-messages/block-types.ts";
 import { markOf } from "../to-messages/cache-marks.ts";
+import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media-sources.ts";
 import {
   add,
   append,
@@ -25,8 +26,7 @@ import {
   finishConversation,
   openDraft,
   turnOf,
-} from "../to-messages/draft.ts";
-import { fileDataSource, imageUrlSource, isBlank, isDocument } from "../to-messages/media-sources.ts";
+} from "../to-messages/messages-draft.ts";
 import { openToolIds, type ToolIds } from "../to-messages/tool-call-ids.ts";
 import { inputOf } from "../to-messages/tool-calls.ts";
 import type { SealedBlock } from "../types.ts";
@@ -40,7 +40,7 @@ import type {
   Part,
   Round,
 } from "./item-conversation.ts";
-import { endBeforeTrailingThoughts, type Thoughts } from "./thoughts.ts";
+import { endBeforeTrailingThoughts, type Thoughts } from "./replayed-reasoning.ts";
 
 interface TurnDraft {
   readonly draft: Draft;

@@ -10,7 +10,7 @@ import { type Additions, additionsOf } from "../../fidelity/response-tools.ts";
 import { applyItemSettings } from "../../fidelity/uses/uses-responses.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import { objectOf, type Values } from "../../json/json-values.ts";
-import { isAbsent, optionalList, refuse, requiredObject } from "../required.ts";
+import { isAbsent, optionalList, refuse, requiredObject } from "../required-members.ts";
 import type { ResponsesTerms } from "../responses-terms.ts";
 import { endUserId } from "../to-compat/user-id.ts";
 import { writeRequest } from "../to-messages/request.ts";
@@ -19,8 +19,8 @@ import { messagesOf } from "./chat-messages.ts";
 import type { ItemConversation } from "./item-conversation.ts";
 import { itemConversation } from "./items-to-conversation.ts";
 import { conversationOf } from "./messages-turns.ts";
+import { openThoughts } from "./replayed-reasoning.ts";
 import { echoOf, settingsOf, showsSummary, wantsLogprobs } from "./settings.ts";
-import { openThoughts } from "./thoughts.ts";
 import { type Tools, toolsOf } from "./tools.ts";
 
 export interface TranslatedResponseRequest {

@@ -13,7 +13,7 @@ import {
   refuse,
   requiredName,
   requiredObject,
-} from "../required.ts";
+} from "../required-members.ts";
 
 /** Name of an output format. Chat completions require one. */
 const FORMAT_NAME = "output";
@@ -86,31 +86,31 @@ function formatOf(text: Values | undefined): Values | undefined {
 
 /** Returns the request members that the response repeats. `store` is always false, since nothing is stored. */
 export function echoOf(given: Values, { reasoning, text }: Values): Values {
-  const or = (name: string, usual: unknown) => given[name] ?? usual;
+  const withDefault = (name: string, fallback: unknown) => given[name] ?? fallback;
   const thought = objectOf(reasoning);
   const written = objectOf(text);
   return {
     background: false,
-    instructions: or("instructions", null),
-    max_output_tokens: or("max_output_tokens", null),
-    max_tool_calls: or("max_tool_calls", null),
-    metadata: or("metadata", {}),
-    parallel_tool_calls: or("parallel_tool_calls", true),
+    instructions: withDefault("instructions", null),
+    max_output_tokens: withDefault("max_output_tokens", null),
+    max_tool_calls: withDefault("max_tool_calls", null),
+    metadata: withDefault("metadata", {}),
+    parallel_tool_calls: withDefault("parallel_tool_calls", true),
     previous_response_id: null,
-    prompt_cache_key: or("prompt_cache_key", null),
+    prompt_cache_key: withDefault("prompt_cache_key", null),
     reasoning: {
       effort: thought?.["effort"] ?? null,
       summary: thought?.["summary"] ?? thought?.["generate_summary"] ?? null,
     },
-    safety_identifier: or("safety_identifier", null),
+    safety_identifier: withDefault("safety_identifier", null),
     store: false,
-    temperature: or("temperature", 1),
+    temperature: withDefault("temperature", 1),
     text: { format: written?.["format"] ?? { type: "text" }, verbosity: written?.["verbosity"] ?? "medium" },
-    tool_choice: or("tool_choice", "auto"),
-    tools: or("tools", []),
-    top_logprobs: or("top_logprobs", 0),
-    top_p: or("top_p", 1),
-    truncation: or("truncation", "disabled"),
-    user: or("user", null),
+    tool_choice: withDefault("tool_choice", "auto"),
+    tools: withDefault("tools", []),
+    top_logprobs: withDefault("top_logprobs", 0),
+    top_p: withDefault("top_p", 1),
+    truncation: withDefault("truncation", "disabled"),
+    user: withDefault("user", null),
   };
 }

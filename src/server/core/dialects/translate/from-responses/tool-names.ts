@@ -19,7 +19,7 @@ const FOREIGN = /[^A-Za-z0-9_-]/gu;
 /** Assigns names to the tools of a request. If two tools would get the same name, the earlier one in `declared` gets it. */
 export function openToolNames(declared: readonly ClientTool[], maxLength: number): ToolNames {
   const names = new Map<string, string>();
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   const changed = new Map<string, ClientTool>();
 
   function sent(tool: ClientTool): string {
@@ -28,7 +28,7 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
     if (known !== undefined) return known;
     const name = unusedName(tool);
     names.set(key, name);
-    taken.add(name);
+    usedNames.add(name);
     if (name !== tool.name || tool.namespace !== undefined || tool.isCustom) changed.set(name, tool);
     return name;
   }
@@ -36,9 +36,9 @@ export function openToolNames(declared: readonly ClientTool[], maxLength: number
   function unusedName({ namespace, name }: ClientTool): string {
     const whole = namespace === undefined ? name : `${namespace}__${name}`;
     const clean = whole.replaceAll(FOREIGN, "_");
-    if (clean === whole && clean.length <= maxLength && !taken.has(clean)) return clean;
+    if (clean === whole && clean.length <= maxLength && !usedNames.has(clean)) return clean;
     let short = shortName(clean, whole, maxLength);
-    for (let attempt = 1; taken.has(short); attempt++) short = shortName(clean, `${whole} ${attempt}`, maxLength);
+    for (let attempt = 1; usedNames.has(short); attempt++) short = shortName(clean, `${whole} ${attempt}`, maxLength);
     return short;
   }
 

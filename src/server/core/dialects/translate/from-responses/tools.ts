@@ -12,7 +12,7 @@ import {
   refuse,
   requiredName,
   requiredText,
-} from "../required.ts";
+} from "../required-members.ts";
 import { openToolNames, type ToolNames } from "./tool-names.ts";
 
 /** Parameters of a custom tool: its input as the member of an object. */
@@ -89,6 +89,6 @@ function withGrammar(description: string | undefined, tool: Values, place: strin
   if (format?.["type"] !== "grammar") return description;
   const syntax = optionalText(format["syntax"], `${place}.format.syntax`) ?? "";
   const text = requiredText(format["definition"], `${place}.format.definition`);
-  const asked = `The input must match this ${syntax} grammar:\n${text}`;
-  return description === undefined ? asked : `${description}\n\n${asked}`;
+  const instruction = `The input must match this ${syntax} grammar:\n${text}`;
+  return description === undefined ? instruction : `${description}\n\n${instruction}`;
 }

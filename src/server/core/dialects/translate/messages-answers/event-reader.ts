@@ -8,7 +8,7 @@
 import { type JsonSource, readJson } from "../../json/json-source.ts";
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
-import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalise.ts";
+import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalize.ts";
 import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./message-answer-parts.ts";
@@ -228,9 +228,9 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   }
 
   #addUsage(usage: unknown, isFinal: boolean): void {
-    const news = countsOf("messages", usage);
-    if (news === undefined) return;
-    this.#counts = mergeCounts(this.#counts, news);
+    const addedUsage = countsOf("messages", usage);
+    if (addedUsage === undefined) return;
+    this.#counts = mergeCounts(this.#counts, addedUsage);
     const used = usageOf("messages", this.#counts);
     this.#used = this.#used === undefined ? used : raiseUsage(this.#used, used, false);
     this.#isUsageFinal = isFinal;

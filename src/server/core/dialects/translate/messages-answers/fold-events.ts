@@ -1,6 +1,6 @@
 /** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
-import { eventsOf } from "../chat-answers/loose.ts";
+import { eventsOf } from "../chat-answers/normalize-chat-answer.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
 
 /** Members of a delta that are appended to the same member of its block. */

@@ -7,7 +7,7 @@
 import { createVerbatimOf, type JsonSource, jsonText } from "../../json/json-source.ts";
 import { objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { notJson } from "../chat-answers/chat-answer-parts.ts";
-import { isEventText } from "../chat-answers/loose.ts";
+import { isEventText } from "../chat-answers/normalize-chat-answer.ts";
 import { AnswerProblem } from "../types.ts";
 import { foldEvents } from "./fold-events.ts";
 

@@ -3,8 +3,8 @@
  * dialects reference, 8.5.
  */
 import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
+import { finishReason } from "../finish-reasons.ts";
 import { readText, readToolName } from "../messages-answers/message-answer-parts.ts";
-import { finishReason } from "../reasons.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 

@@ -14,7 +14,7 @@ import {
   requiredName,
   requiredObject,
   requiredText,
-} from "../required.ts";
+} from "../required-members.ts";
 import { textPart, textPartOf, typeOf } from "./blocks-to-parts.ts";
 import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
 

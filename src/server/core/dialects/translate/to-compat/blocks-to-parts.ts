@@ -5,7 +5,7 @@
  * providers refuse it.
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
-import { optionalText, requiredList, requiredObject, requiredText } from "../required.ts";
+import { optionalText, requiredList, requiredObject, requiredText } from "../required-members.ts";
 import type { CacheBreakpoint, ImagePart, Part, Scope, TextPart } from "./chat.ts";
 
 const BREAKPOINT: CacheBreakpoint = { mode: "explicit" };

@@ -6,7 +6,7 @@
  * be between them.
  */
 import type { Values } from "../../json/json-values.ts";
-import { isAbsent, refuse, requiredList, requiredObject } from "../required.ts";
+import { isAbsent, refuse, requiredList, requiredObject } from "../required-members.ts";
 import { openAssistantTurn } from "./assistant-turn.ts";
 import { textParts } from "./blocks-to-parts.ts";
 import type { ChatMessage, Scope, Turn } from "./chat.ts";

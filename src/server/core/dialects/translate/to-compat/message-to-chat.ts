@@ -4,7 +4,7 @@
  */
 
 import { stringOf, type Values } from "../../json/json-values.ts";
-import { normalizeUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalize.ts";
 import {
   readArguments,
   readMessage,

@@ -3,7 +3,7 @@
  */
 import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
-import { optionalNumber, optionalObject, optionalText } from "../required.ts";
+import { optionalNumber, optionalObject, optionalText } from "../required-members.ts";
 import type { ChannelTerms } from "../types.ts";
 
 const THINKING_TYPES: ReadonlySet<unknown> = new Set(["enabled", "adaptive", "between_tools"]);

@@ -8,7 +8,7 @@ import { isClosedSchema } from "../../fidelity/schemas.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
 import { jsonTokenBound } from "../../media-bounds.ts";
-import { optionalObject, requiredObject } from "../required.ts";
+import { optionalObject, requiredObject } from "../required-members.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import { cacheModeOf, keepLastMarks } from "./cache-mark-limit.ts";
 import type { Scope } from "./chat.ts";

@@ -5,7 +5,14 @@
  * Fields that the channel does not claim, or that have no counterpart, are left out: the guard has reported them.
  */
 import type { Values } from "../../json/json-values.ts";
-import { optionalFlag, optionalList, optionalNumber, optionalObject, optionalText, requiredText } from "../required.ts";
+import {
+  optionalFlag,
+  optionalList,
+  optionalNumber,
+  optionalObject,
+  optionalText,
+  requiredText,
+} from "../required-members.ts";
 import type { ChannelTerms } from "../types.ts";
 import { reasoningEffort } from "./reasoning.ts";
 import { endUserId } from "./user-id.ts";

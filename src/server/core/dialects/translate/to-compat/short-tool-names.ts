@@ -20,7 +20,7 @@ export interface ToolNames {
  * are shortened on first use.
  */
 export function toolNamesOf(declared: readonly string[]): ToolNames {
-  const taken = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
+  const usedNames = new Set(declared.filter((name) => name.length <= MAX_NAME_LENGTH));
   const shortened = new Map<string, string>();
   const changed = new Map<string, string>();
 
@@ -29,8 +29,9 @@ export function toolNamesOf(declared: readonly string[]): ToolNames {
     const known = shortened.get(name);
     if (known !== undefined) return known;
     let short = shortName(name, name, MAX_NAME_LENGTH);
-    for (let attempt = 1; taken.has(short); attempt++) short = shortName(name, `${name} ${attempt}`, MAX_NAME_LENGTH);
-    taken.add(short);
+    for (let attempt = 1; usedNames.has(short); attempt++)
+      short = shortName(name, `${name} ${attempt}`, MAX_NAME_LENGTH);
+    usedNames.add(short);
     shortened.set(name, short);
     changed.set(short, name);
     return short;

@@ -14,7 +14,7 @@ import {
   refuse,
   requiredName,
   requiredObject,
-} from "../required.ts";
+} from "../required-members.ts";
 import type { Scope } from "./chat.ts";
 
 /** Pattern of the types of tools that a provider runs itself. */

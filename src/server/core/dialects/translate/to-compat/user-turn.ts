@@ -6,7 +6,7 @@
  * user message, and a text in the result refers to them.
  */
 import type { Values } from "../../json/json-values.ts";
-import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
+import { isAbsent, optionalFlag, refuse, requiredList, requiredName, requiredObject } from "../required-members.ts";
 import { partOf, textPartOf } from "./blocks-to-parts.ts";
 import type { ChatMessage, Part, Scope, TextPart, Turn } from "./chat.ts";
 

@@ -3,8 +3,9 @@
  * reference, 8.3 and 5.1; 10.3 (9, 15, 18, 20, 24).
  */
 import { objectOf, type Values } from "../../json/json-values.ts";
-import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required.ts";
+import { optionalText, refuse, requiredList, requiredName, requiredObject } from "../required-members.ts";
 import { type Block, type Scope, type ToolResultBlock, textBlock } from "./block-types.ts";
+import { isBlank } from "./media-sources.ts";
 import {
   add,
   append,
@@ -14,8 +15,7 @@ import {
   finishConversation,
   openDraft,
   turnOf,
-} from "./draft.ts";
-import { isBlank } from "./media-sources.ts";
+} from "./messages-draft.ts";
 import { contentBlocks, textBlocks } from "./parts-to-blocks.ts";
 import { signedThinking } from "./thinking-replay.ts";
 import { idsIn, openToolIds, type ToolIds } from "./tool-call-ids.ts";

@@ -2,7 +2,7 @@
 import { NO_USAGE, type Usage } from "../../usage/usage.ts";
 import type { ArgumentsState } from "../chat-answers/arguments-scan.ts";
 import { checkFinish } from "../chat-answers/chat-answer-parts.ts";
-import { stopReason, usualFinish } from "../reasons.ts";
+import { stopReason, usualFinish } from "../finish-reasons.ts";
 import { messagesUsage } from "../usage-shape.ts";
 import type { MessageEnd } from "./event-frames.ts";
 

@@ -6,11 +6,11 @@ import type { AnswerStamp } from "../types.ts";
  * Returns a function that returns the id of the next call of an answer: the provider's id if it is unique, otherwise a created
  * one.
  */
-export function createCallIds(stamp: AnswerStamp): (given: string) => string {
-  const taken = new Set<string>();
-  return (given) => {
-    const id = given === "" || taken.has(given) ? `toolu_${stamp.seed}_${taken.size}` : given;
-    taken.add(id);
+export function createCallIds(stamp: AnswerStamp): (providerId: string) => string {
+  const usedIds = new Set<string>();
+  return (providerId) => {
+    const id = providerId === "" || usedIds.has(providerId) ? `toolu_${stamp.seed}_${usedIds.size}` : providerId;
+    usedIds.add(id);
     return id;
   };
 }

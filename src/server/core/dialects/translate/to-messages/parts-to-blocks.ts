@@ -4,7 +4,7 @@
  * Content without a form at the channel gives no block: the guard has reported it, and the operator allowed the loss.
  */
 import type { Values } from "../../json/json-values.ts";
-import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required.ts";
+import { isAbsent, optionalText, refuse, requiredObject, requiredText } from "../required-members.ts";
 import { type ContentBlock, type Scope, type TextBlock, textBlock } from "./block-types.ts";
 import { markOf } from "./cache-marks.ts";
 import { fileDataSource, imageUrlSource, isBlank, isDocument } from "./media-sources.ts";

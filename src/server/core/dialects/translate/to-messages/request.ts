@@ -8,12 +8,12 @@
 import type { Loss } from "../../fidelity/losses.ts";
 import { type JsonSource, writeJson } from "../../json/json-source.ts";
 import type { Values } from "../../json/json-values.ts";
-import { optionalFlag, optionalObject, requiredObject } from "../required.ts";
+import { optionalFlag, optionalObject, requiredObject } from "../required-members.ts";
 import type { AnswerTerms, ChannelTerms, TranslatedRequest } from "../types.ts";
 import type { Scope } from "./block-types.ts";
 import { limitMarks } from "./cache-marks.ts";
 import { conversationOf } from "./conversation-turns.ts";
-import type { Conversation } from "./draft.ts";
+import type { Conversation } from "./messages-draft.ts";
 import { maxTokens, metadataOf, outputFormat, samplingOf, serviceTier, stopSequences } from "./settings.ts";
 import { thinkingOf } from "./thinking.ts";
 import { isForced, toolsOf } from "./tools.ts";

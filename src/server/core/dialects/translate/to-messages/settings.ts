@@ -11,7 +11,7 @@ import {
   requiredList,
   requiredObject,
   requiredText,
-} from "../required.ts";
+} from "../required-members.ts";
 import type { Scope } from "./block-types.ts";
 import { isBlank } from "./media-sources.ts";
 import { narrowSchema } from "./output-schema.ts";
@@ -35,8 +35,11 @@ const SERVICE_TIERS: ReadonlyMap<unknown, string> = new Map([
 
 /** Returns the token limit. `thinkingBudget` is in tokens, which count as part of the answer. */
 export function maxTokens(request: Values, thinkingBudget: number | undefined): number {
-  const asked = tokensAt(request, "max_completion_tokens") ?? tokensAt(request, "max_tokens") ?? DEFAULT_MAX_TOKENS;
-  return thinkingBudget !== undefined && thinkingBudget >= asked ? thinkingBudget + ANSWER_TOKENS : asked;
+  const requestedTokens =
+    tokensAt(request, "max_completion_tokens") ?? tokensAt(request, "max_tokens") ?? DEFAULT_MAX_TOKENS;
+  return thinkingBudget !== undefined && thinkingBudget >= requestedTokens
+    ? thinkingBudget + ANSWER_TOKENS
+    : requestedTokens;
 }
 
 function tokensAt(request: Values, name: string): number | undefined {

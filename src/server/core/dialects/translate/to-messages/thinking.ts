@@ -6,7 +6,7 @@
  */
 import type { Values } from "../../json/json-values.ts";
 import { effortOf } from "../effort.ts";
-import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../required.ts";
+import { isAbsent, optionalFlag, optionalNumber, optionalObject, optionalText, refuse } from "../required-members.ts";
 import type { Scope } from "./block-types.ts";
 
 type Effort = "low" | "medium" | "high" | "xhigh" | "max";

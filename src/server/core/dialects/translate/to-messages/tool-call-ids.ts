@@ -13,8 +13,8 @@ export interface ToolIds {
   /** Begins a turn of calls. Later results belong to its calls, not to those of an earlier turn. */
   beginTurn(): void;
   /** Returns the id to send for a call. `given` is the client's id, which is not empty. */
-  assignCallId(given: string): string;
-  takeResultId(given: string): string;
+  assignCallId(clientId: string): string;
+  takeResultId(clientId: string): string;
 }
 
 interface SentCalls {
@@ -27,14 +27,14 @@ interface SentCalls {
  * created, since those in the alphabet stay.
  */
 export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   const nextNumbers = new Map<string, number>();
   let calls = new Map<string, SentCalls>();
   let unchangedIds: ReadonlySet<string> | undefined;
 
   function unused(id: string): string {
-    unchangedIds ??= new Set([...givenIds()].filter((given) => VALID_ID.test(given)));
-    const isFree = (candidate: string) => !taken.has(candidate) && !unchangedIds?.has(candidate);
+    unchangedIds ??= new Set([...givenIds()].filter((clientId) => VALID_ID.test(clientId)));
+    const isFree = (candidate: string) => !usedIds.has(candidate) && !unchangedIds?.has(candidate);
     if (isFree(id)) return id;
     let number = nextNumbers.get(id) ?? 2;
     while (!isFree(`${id}_${number}`)) number++;
@@ -46,20 +46,20 @@ export function openToolIds(givenIds: () => Iterable<string>): ToolIds {
     beginTurn() {
       calls = new Map();
     },
-    assignCallId(given) {
-      const id = VALID_ID.test(given) && !taken.has(given) ? given : unused(inAlphabet(given));
-      taken.add(id);
-      const same = calls.get(given);
-      if (same === undefined) calls.set(given, { ids: [id], answered: 0 });
+    assignCallId(clientId) {
+      const id = VALID_ID.test(clientId) && !usedIds.has(clientId) ? clientId : unused(inAlphabet(clientId));
+      usedIds.add(id);
+      const same = calls.get(clientId);
+      if (same === undefined) calls.set(clientId, { ids: [id], answered: 0 });
       else same.ids.push(id);
       return id;
     },
-    takeResultId(given) {
-      const call = calls.get(given);
-      if (call === undefined) return inAlphabet(given);
+    takeResultId(clientId) {
+      const call = calls.get(clientId);
+      if (call === undefined) return inAlphabet(clientId);
       const id = call.ids[Math.min(call.answered, call.ids.length - 1)];
       call.answered++;
-      return id ?? inAlphabet(given);
+      return id ?? inAlphabet(clientId);
     },
   };
 }

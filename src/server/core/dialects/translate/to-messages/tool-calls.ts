@@ -1,7 +1,7 @@
 /** Converts tool calls of an assistant message to `tool_use` blocks. Source: dialects reference, 8.3. */
 import { type JsonSource, Verbatim } from "../../json/json-source.ts";
 import { objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
-import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required.ts";
+import { isAbsent, optionalList, optionalObject, refuse, requiredName, requiredObject } from "../required-members.ts";
 import type { ToolUseBlock } from "./block-types.ts";
 import type { ToolIds } from "./tool-call-ids.ts";
 

@@ -16,7 +16,7 @@ import {
   refuse,
   requiredList,
   requiredObject,
-} from "../required.ts";
+} from "../required-members.ts";
 import type { CacheControl, Markable, Scope } from "./block-types.ts";
 import { markOf } from "./cache-marks.ts";
 import { narrowSchema } from "./output-schema.ts";

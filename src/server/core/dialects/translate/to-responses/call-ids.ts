@@ -21,12 +21,12 @@ const HASH_LENGTH = 22;
 export function createCallIds(
   stamp: AnswerStamp,
   taken: () => ReadonlySet<string>,
-): (given: string, position: number) => string {
-  const given = new Set<string>();
+): (providerId: string, position: number) => string {
+  const usedIds = new Set<string>();
   let before: ReadonlySet<string> | undefined;
   const isFree = (id: string): boolean => {
     before ??= taken();
-    return !given.has(id) && !before.has(id);
+    return !usedIds.has(id) && !before.has(id);
   };
   return (offered, position) => {
     const spelled = offered.replace(/[^A-Za-z0-9_-]/g, "_");
@@ -37,7 +37,7 @@ export function createCallIds(
       // A client may have used a created id in two of its requests.
       for (let count = 2; !isFree(id); count++) id = `${made}_${count}`;
     }
-    given.add(id);
+    usedIds.add(id);
     return id;
   };
 }

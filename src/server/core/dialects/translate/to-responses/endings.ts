@@ -1,5 +1,5 @@
 /** Determines why an answer is incomplete, from its finish reason in the compat dialect. Source: responses reference, 6.2. */
-import { usualFinish } from "../reasons.ts";
+import { usualFinish } from "../finish-reasons.ts";
 import type { IncompleteReason } from "./response-object.ts";
 
 const INCOMPLETE_REASONS: ReadonlyMap<unknown, IncompleteReason> = new Map<unknown, IncompleteReason>([

@@ -8,7 +8,7 @@ import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
 import { callsOf, checkFinish, readCompletion, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
-import type { WriteArguments } from "../chat-answers/loose.ts";
+import type { WriteArguments } from "../chat-answers/normalize-chat-answer.ts";
 import { failureOf } from "../translate-errors.ts";
 import { incompleteReason } from "./endings.ts";
 import { COMMENT } from "./event-log.ts";
@@ -143,11 +143,11 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   #addReasoning(text: string, details: readonly unknown[]): void {
     const { last } = this.#queue;
     const open = last?.kind === "reasoning" ? last : undefined;
-    const news = details.filter((detail) => hasContent(detail, open !== undefined));
-    if (text === "" && news.length === 0) return;
+    const newDetails = details.filter((detail) => hasContent(detail, open !== undefined));
+    if (text === "" && newDetails.length === 0) return;
     const block = open ?? { kind: "reasoning", waitingText: text, details: [] };
-    const size = news.length === 0 ? 0 : JSON.stringify(news).length;
-    for (const detail of news) addDetail(block.details, detail);
+    const size = newDetails.length === 0 ? 0 : JSON.stringify(newDetails).length;
+    for (const detail of newDetails) addDetail(block.details, detail);
     this.#queue.countHeld(size);
     if (open === undefined) {
       this.#queue.addBlock(block);
@@ -167,8 +167,8 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     const isStart = scan.state === "empty" || scan.holdsPlaceholder;
     const isRepeat = scan.repeats(fragment);
     scan.push(fragment);
-    const news = isStart ? fragment.trimStart() : fragment;
-    const text = isRepeat || scan.holdsPlaceholder ? "" : news;
+    const newDetails = isStart ? fragment.trimStart() : fragment;
+    const text = isRepeat || scan.holdsPlaceholder ? "" : newDetails;
     const known = this.#calls.get(call);
     if (known !== undefined) {
       this.#queue.addText(known, text);

@@ -1,7 +1,8 @@
 /** Converts an answer of the messages dialect to a response. Source: responses reference, 5.3, 6 and 7.3. */
 import type { JsonSource } from "../../json/json-source.ts";
 import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
-import { normalizeUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalize.ts";
+import { finishReason } from "../finish-reasons.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
 import {
   readArguments,
@@ -10,7 +11,6 @@ import {
   readText,
   readToolName,
 } from "../messages-answers/message-answer-parts.ts";
-import { finishReason } from "../reasons.ts";
 import { failureOf } from "../translate-errors.ts";
 import { AnswerProblem } from "../types.ts";
 import { incompleteReason } from "./endings.ts";

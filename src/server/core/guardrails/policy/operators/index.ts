@@ -1,10 +1,10 @@
 /** Operators that rewrite values, and functions that restore encrypted values. */
 export { ALPHABETS, alphabetOf } from "./alphabets.ts";
-export { type Feasibility, feasibilityOf } from "./feasible.ts";
-export { formsIn, type Span } from "./forms.ts";
 export { createFpe, type Fpe } from "./fpe.ts";
-export { normalizeValue } from "./norm.ts";
+export { type Feasibility, feasibilityOf } from "./fpe-feasibility.ts";
+export { normalizeValue } from "./normalize-value.ts";
 export { compileOperator, type Operator, type OperatorKeys, operatorKeys } from "./operators.ts";
+export { formsIn, type Span } from "./replacement-forms.ts";
 export {
   proofOf,
   type RestorableType,

@@ -17,8 +17,8 @@ export function mask(text: string, { character, count, fromEnd }: Mask): string 
   const characters = [...text];
   const alphanumerics = characters.flatMap((one, at) => (COVERED.test(one) ? [at] : []));
   const places = alphanumerics.length > 0 ? alphanumerics : characters.map((_, at) => at);
-  const most = count === 0 ? places.length : Math.min(count, places.length);
-  const covered = fromEnd ? places.slice(places.length - most) : places.slice(0, most);
+  const maxCovered = count === 0 ? places.length : Math.min(count, places.length);
+  const covered = fromEnd ? places.slice(places.length - maxCovered) : places.slice(0, maxCovered);
   for (const at of covered) characters[at] = character;
   return characters.join("");
 }

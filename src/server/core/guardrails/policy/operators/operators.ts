@@ -2,10 +2,10 @@
 
 import type { FormatOf, GuardrailRule, Guardrails, IssuedValues, Rewriting } from "../../index.ts";
 import { alphabetOf } from "./alphabets.ts";
-import { hashForm, placeholderForm, pseudonymForm, typeForm } from "./forms.ts";
 import { createFpe, type Fpe } from "./fpe.ts";
 import { mask } from "./mask.ts";
-import { normalizeValue } from "./norm.ts";
+import { normalizeValue } from "./normalize-value.ts";
+import { hashForm, placeholderForm, pseudonymForm, typeForm } from "./replacement-forms.ts";
 
 /** Keys and alphabets that operators share. */
 export interface OperatorKeys {

@@ -25,7 +25,7 @@ export interface RestoreResult {
 
 /** Number of decryptions left for the texts of one message; each takes about 50 microseconds. */
 export interface RestoreBudget {
-  left: number;
+  remaining: number;
 }
 
 /** Thrown if a message contains more candidates than the maximum. */
@@ -85,7 +85,7 @@ export function restoredValues(
   text: string,
   types: readonly RestorableType[],
   restoring: RestoreContext,
-  budget: RestoreBudget = { left: Number.POSITIVE_INFINITY },
+  budget: RestoreBudget = { remaining: Number.POSITIVE_INFINITY },
 ): readonly RestoredValue[] {
   const { fpe, formatOf, issued } = restoring;
   const candidates: Candidate[] = [];
@@ -143,6 +143,6 @@ export function restore(
 }
 
 function spend(budget: RestoreBudget, cost: number): void {
-  budget.left -= cost;
-  if (budget.left < 0) throw new RestoreLimit("too many candidates");
+  budget.remaining -= cost;
+  if (budget.remaining < 0) throw new RestoreLimit("too many candidates");
 }

@@ -47,7 +47,7 @@ export const GOLDENS: readonly (readonly [file: string, cases: readonly Golden[]
   .sort()
   .map((file) => [file, JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as readonly Golden[]]);
 
-const MODEL = { sent: "m1", asked: "asked-model" };
+const MODEL = { sent: "m1", requested: "asked-model" };
 
 /** Content of the sealed texts in the cases, by their target. */
 const SEALED: Readonly<Record<Target, ReadonlyMap<string, readonly SealedBlock[]>>> = {

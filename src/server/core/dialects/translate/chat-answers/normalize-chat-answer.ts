@@ -7,7 +7,7 @@ import { createVerbatimOf, jsonText } from "../../json/json-source.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
-import { normalizeUsage } from "../../usage/usage-normalise.ts";
+import { normalizeUsage } from "../../usage/usage-normalize.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
 import { ArrivingCalls, type Call } from "./arriving-calls.ts";
 

@@ -12,7 +12,7 @@ import {
   scopeOf,
   visitStrings,
 } from "./answer-strings.ts";
-import { applySplices, type JsonNode, memberOf, parseJsonTree, type Splice, stringIn } from "./placed.ts";
+import { applySplices, type JsonNode, memberOf, parseJsonTree, type Splice, stringIn } from "./positioned-json.ts";
 
 /** Text of an answer, in the form of a segment. */
 export interface AnswerText {

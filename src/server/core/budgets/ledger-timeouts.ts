@@ -7,6 +7,7 @@
  * cluster reference, 7.2 rule 6; decisions, section 8 (leases).
  */
 
+import { chunkOf, recordRate, unitsForRisks } from "./bucket-rates.ts";
 import {
   type Bucket,
   claimOf,
@@ -20,7 +21,6 @@ import {
   spareOf,
   updateLeastSpare,
 } from "./ledger.ts";
-import { chunkOf, recordRate, unitsForRisks } from "./rates.ts";
 import { endTimedOutWaits, requestWhenLow } from "./reserving.ts";
 
 export const UNUSED_MS = 5_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Capability } from "../../../../../src/server/core/dialects/fidelity/capabilities.ts";
+import { lossRefusal, shownModelName } from "../../../../../src/server/core/dialects/fidelity/loss-message.ts";
 import type { Loss } from "../../../../../src/server/core/dialects/fidelity/losses.ts";
-import { lossRefusal, shownModelName } from "../../../../../src/server/core/dialects/fidelity/refusal-words.ts";
 import type { Form } from "../../../../../src/server/core/dialects/routes/routes.ts";
 
 const lost = (capability: Capability, place?: string): Loss => ({ capability, isHard: true, place });

@@ -2,7 +2,7 @@
 
 import { firstParty } from "./presets/first-party.ts";
 import { hosts } from "./presets/host-presets.ts";
-import { providerOf } from "./presets/row.ts";
+import { providerOf } from "./presets/preset-row.ts";
 import { secondSurfaces } from "./presets/second-surfaces.ts";
 import { selfHosted } from "./presets/self-hosted.ts";
 import type { Catalog } from "./types.ts";

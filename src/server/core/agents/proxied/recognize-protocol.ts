@@ -3,8 +3,8 @@
 import { isA2aMethod } from "../a2a/index.ts";
 import { MCP_METHODS, type McpHeaders } from "../mcp/index.ts";
 import type { AgentProtocol } from "../rpc-refusal.ts";
+import { restMethod } from "./a2a-rest-paths.ts";
 import type { ProxiedShape } from "./proxied-refusal.ts";
-import { restMethod } from "./rest.ts";
 
 export interface ProxiedRequestHead {
   readonly verb: string;

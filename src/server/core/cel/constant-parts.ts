@@ -53,10 +53,10 @@ function readsOuterLocal(node: Node, bound: ReadonlySet<number>): boolean {
 }
 
 function evaluated(node: Node): Value | Fault | undefined {
-  const frame: Frame = { variables: {}, locals: [], left: FOLD_BUDGET };
+  const frame: Frame = { variables: {}, locals: [], remainingCost: FOLD_BUDGET };
   try {
     const value = evaluatorOf(node)(frame);
-    return frame.left < 0 ? undefined : value;
+    return frame.remainingCost < 0 ? undefined : value;
   } catch {
     return undefined;
   }

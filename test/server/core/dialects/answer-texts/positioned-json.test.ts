@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type JsonNode, parseJsonTree } from "../../../../../src/server/core/dialects/answer-texts/placed.ts";
+import { type JsonNode, parseJsonTree } from "../../../../../src/server/core/dialects/answer-texts/positioned-json.ts";
 
 /**
  * Returns the value of a tree of places, read from the text. The last of two members with one name counts, as for

@@ -1,14 +1,14 @@
 /** The rate at which a bucket is used, and the units requested because of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketOf, createLedger } from "../../../../src/server/core/budgets/ledger.ts";
 import {
   chunkOf,
   recordAdmission,
   recordRate,
   unitsForRisks,
   unitsToPledgeAhead,
-} from "../../../../src/server/core/budgets/rates.ts";
+} from "../../../../src/server/core/budgets/bucket-rates.ts";
+import { bucketOf, createLedger } from "../../../../src/server/core/budgets/ledger.ts";
 
 const LIMIT = { limit: 100_000, windowMs: 60_000, limitRev: 1 };
 

@@ -5,7 +5,7 @@ import {
   isFailedFinish,
   stopReason,
   usualFinish,
-} from "../../../../../src/server/core/dialects/translate/reasons.ts";
+} from "../../../../../src/server/core/dialects/translate/finish-reasons.ts";
 
 test("a finish reason in the words of a host has the meaning of the dialect's own", () => {
   const cases: readonly (readonly [unknown, string])[] = [

@@ -5,7 +5,7 @@
 
 import type { Dialect } from "../../dialects/index.ts";
 import type { Claims } from "../capability-sets.ts";
-import { COMPAT_STRIP, defaultKeyHeader } from "../surface.ts";
+import { COMPAT_STRIP, defaultKeyHeader } from "../root-address-rules.ts";
 import type { CatalogProvider, Channel, KeyHeader } from "../types.ts";
 import { newestDate, type SourceId } from "./preset-sources.ts";
 

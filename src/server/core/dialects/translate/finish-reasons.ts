@@ -54,8 +54,8 @@ const wordOf = (finishReason: string): string => (finishReason.split(":", 1)[0] 
 
 /** Converts `stop_reason` to `finish_reason`. Any other reason, such as a finished or paused turn, is a plain stop. */
 export function finishReason(stopReason: unknown): string {
-  const usual = usualFinish(stopReason);
-  return usual === "length" || usual === "tool_calls" || usual === "content_filter" ? usual : "stop";
+  const mapped = usualFinish(stopReason);
+  return mapped === "length" || mapped === "tool_calls" || mapped === "content_filter" ? mapped : "stop";
 }
 
 /**
@@ -64,6 +64,6 @@ export function finishReason(stopReason: unknown): string {
  */
 export function stopReason(finishReason: unknown, hasToolUse: boolean): string {
   if (hasToolUse) return "tool_use";
-  const usual = usualFinish(finishReason);
-  return (typeof usual === "string" && STOP_REASONS.get(usual)) || "end_turn";
+  const mapped = usualFinish(finishReason);
+  return (typeof mapped === "string" && STOP_REASONS.get(mapped)) || "end_turn";
 }

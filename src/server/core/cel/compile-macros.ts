@@ -17,7 +17,7 @@ type Loop = Node & { readonly kind: "loop" };
 
 export function loopEvaluator(node: Loop, compile: (node: Node) => Evaluate): Evaluate {
   const range = compile(node.range);
-  const turns = turnsOf(node, compile(node.body), node.test && compile(node.test));
+  const turns = loopsOf(node, compile(node.body), node.test && compile(node.test));
   return (frame) => {
     const value = range(frame);
     if (value instanceof Fault) return value;
@@ -27,7 +27,7 @@ export function loopEvaluator(node: Loop, compile: (node: Node) => Evaluate): Ev
   };
 }
 
-function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame: Frame, items: List) => Value | Fault {
+function loopsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame: Frame, items: List) => Value | Fault {
   const { slot } = node;
   const cost = 1 + nodeCount(node.body) + (node.test === undefined ? 0 : nodeCount(node.test));
   /** Sets the loop variable and charges one iteration. */
@@ -44,9 +44,9 @@ function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame
       return (frame, items) => {
         let count = 0;
         for (const item of items) {
-          const held = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
-          if (held instanceof Fault) return held;
-          if (held) count++;
+          const isMatch = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
+          if (isMatch instanceof Fault) return isMatch;
+          if (isMatch) count++;
         }
         return count === 1;
       };
@@ -54,9 +54,9 @@ function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame
       return (frame, items) => {
         const kept: Value[] = [];
         for (const item of items) {
-          const held = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
-          if (held instanceof Fault) return held;
-          if (held) kept.push(item);
+          const isMatch = enter(frame, item) ? truth(body(frame)) : COST_FAULT;
+          if (isMatch instanceof Fault) return isMatch;
+          if (isMatch) kept.push(item);
         }
         return kept;
       };
@@ -65,9 +65,9 @@ function turnsOf(node: Loop, body: Evaluate, test: Evaluate | undefined): (frame
         const made: Value[] = [];
         for (const item of items) {
           if (!enter(frame, item)) return COST_FAULT;
-          const taken = test === undefined || truth(test(frame));
-          if (taken instanceof Fault) return taken;
-          if (!taken) continue;
+          const passesTest = test === undefined || truth(test(frame));
+          if (passesTest instanceof Fault) return passesTest;
+          if (!passesTest) continue;
           const value = body(frame);
           if (value instanceof Fault) return value;
           made.push(value);
@@ -103,9 +103,9 @@ function quantifier(
     let fault: Fault | undefined;
     for (const item of items) {
       if (!enter(frame, item)) return COST_FAULT;
-      const held = truth(body(frame));
-      if (held === decisive) return decisive;
-      if (held instanceof Fault) fault ??= held;
+      const isMatch = truth(body(frame));
+      if (isMatch === decisive) return decisive;
+      if (isMatch instanceof Fault) fault ??= isMatch;
     }
     return fault ?? !decisive;
   };
