@@ -53,7 +53,6 @@ export function runReplica(parts: ReplicaParts): Replica {
   let leadsSinceTick = 0;
   let leaderHeardAtTick = 0;
   let hasFailed = false;
-  let fsyncSeconds: number[] = [];
 
   const failOnce = (error: unknown): void => {
     if (hasFailed || stop.signal.aborted) return;
@@ -139,7 +138,7 @@ export function runReplica(parts: ReplicaParts): Replica {
     hasFailed: () => hasFailed,
     stop: () => driver.stop(),
     sendSnapshot: (message) => void sendSnapshot(message),
-    onSynced: (seconds) => fsyncSeconds.push(seconds),
+    onSynced: (seconds) => watchDisk.recordWrite(seconds),
     onStatus(status) {
       if (status.role === "leader") leadsSinceTick = ticks;
       log.info("raft", { role: status.role, term: status.term, leader: status.lead ?? "none" });
@@ -180,7 +179,10 @@ export function runReplica(parts: ReplicaParts): Replica {
     storage,
     minFreeBytes: options.minFreeBytes,
     log,
-    onLow: () => (driver.status().role === "leader" ? handOver() : Promise.resolve()),
+    now: monotonic,
+    isLeader: () => driver.status().role === "leader",
+    handOver: () => handOver(),
+    onDurations: events.onTiming,
   });
 
   const propose = (command: Uint8Array): Promise<WriteOutcome> =>
@@ -323,8 +325,6 @@ export function runReplica(parts: ReplicaParts): Replica {
     peers.recordSafeIndexes();
     watchClocks();
     reportStatus();
-    if (fsyncSeconds.length > 0) events.onTiming(fsyncSeconds);
-    fsyncSeconds = [];
     snapshots.makeIfDue();
     watchDisk.check().catch(failOnce);
   };

@@ -9,13 +9,17 @@ test("a nearly full disk is reported once, and again when there is room", async 
   const { log, lines } = memoryLog();
   let free = 1_000;
   let told = 0;
+  const durations: number[] = [];
   const watch = createDiskWatch({
     storage: { path: "/data", freeBytes: async () => free },
     minFreeBytes: 500,
     log,
-    async onLow() {
+    now: () => 0,
+    isLeader: () => true,
+    async handOver() {
       told += 1;
     },
+    onDurations: (seconds) => durations.push(...seconds),
   });
   await watch.check();
   assert.equal(watch.isLow(), false);
@@ -26,6 +30,10 @@ test("a nearly full disk is reported once, and again when there is room", async 
   free = 500;
   await watch.check();
   assert.deepEqual([watch.isLow(), told], [false, 1]);
+  for (const seconds of [0.1, 0.2]) watch.recordWrite(seconds);
+  await watch.check();
+  await watch.check();
+  assert.deepEqual(durations, [0.1, 0.2], "each duration is reported once");
   assert.deepEqual(
     lines.map(({ level }) => level),
     ["error", "info"],
