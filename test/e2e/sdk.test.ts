@@ -168,9 +168,11 @@ same("an error within a stream is raised after what came before it", /"raised":/
   await drain(await openai.chat.completions.create({ ...chat("sim-error-mid-stream"), stream: true })),
   await drain(await anthropic.messages.create({ ...ask("sim-error-mid-stream"), stream: true })),
 ]);
-same("an answer that is a web page", /Not an answer/, ({ openai }) =>
-  openai.chat.completions.create(chat("sim-garbage")),
-);
+test("an answer that is a web page is an error that names the provider", async () => {
+  const { raised, status, code, message } = await raisedBy(proxied.openai.chat.completions.create(chat("sim-garbage")));
+  assert.deepEqual([raised, status, code], ["InternalServerError", 502, "upstream_invalid"]);
+  assert.match(String(message), /Provider simulator's answer .* a web page/);
+});
 
 same("the SDK's own repetitions, until the provider has recovered", /"status":503.*"status":200/, async (clients) => [
   await clients.openai.chat.completions.create({ ...chat("sim-flaky-1"), user: "a" }, { maxRetries: 1 }),

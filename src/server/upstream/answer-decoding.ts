@@ -48,6 +48,11 @@ export function contentEncodings(header: string | undefined): readonly string[] 
     .filter((name) => !NO_ENCODINGS.has(name));
 }
 
+/** Returns whether the body is encoded, so that its text cannot be read. */
+export function isEncoded(headers: readonly string[]): boolean {
+  return contentEncodings(headerValue(headers, "content-encoding")).length > 0;
+}
+
 /** Returns the headers of an answer that is read, without a `content-encoding` that names no encoding. */
 export function withoutFalseEncoding(headers: readonly string[]): readonly string[] {
   const header = headerValue(headers, "content-encoding");

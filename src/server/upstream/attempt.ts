@@ -13,6 +13,7 @@ import {
   areSupported,
   contentEncodings,
   type DecodedSink,
+  isEncoded,
   withoutFalseEncoding,
 } from "./answer-decoding.ts";
 import { type AttemptOutcome, hideHeaderError, NoServerError, outcomeOfFailure } from "./attempt-outcome.ts";
@@ -193,7 +194,10 @@ class Attempt implements AnswerHandler, DecodedSink {
     this.#downstream.onDrain(this.#decoding === undefined ? resume : () => this.#decoding?.resume());
     const { correctsContentType } = this.#options;
     const checksForError =
-      judge.embeddedErrorCheck !== undefined && status === 200 && (correctsContentType || mayBeText(plainHeaders));
+      judge.embeddedErrorCheck !== undefined &&
+      status === 200 &&
+      !isEncoded(plainHeaders) &&
+      (correctsContentType || mayBeText(plainHeaders));
     if (isAccepted === "read" || checksForError) {
       this.#phase = "holding";
       this.#held = new HeldAnswer(status, statusText, plainHeaders, {

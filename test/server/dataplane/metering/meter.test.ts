@@ -122,7 +122,7 @@ for (const [what, head, body, units] of [
   ],
   ["numbers too large for a double", JSON_ANSWER, HUGE, RESERVED],
   ["a negative count next to a large one", JSON_ANSWER, whole({ prompt_tokens: 1_200, completion_tokens: -5 }), 1_200],
-  ["a count as text", JSON_ANSWER, whole({ prompt_tokens: "12", completion_tokens: 2 }), RESERVED],
+  ["a count in words", JSON_ANSWER, whole({ prompt_tokens: "twelve", completion_tokens: 2 }), RESERVED],
   [
     "a stream whose last count is negative",
     STREAM,
