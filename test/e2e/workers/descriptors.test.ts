@@ -8,7 +8,7 @@ import { startWithFiles } from "../support/config.ts";
 import { idle } from "../support/metrics.ts";
 import { exchange, post } from "../support/raw.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
-import { eventually } from "../support/wait.ts";
+import { atEnd, eventually } from "../support/wait.ts";
 import { allServe } from "./support/workers.ts";
 
 const hasPrlimit = spawnSync("prlimit", ["--version"]).status === 0;
@@ -88,4 +88,35 @@ test("a worker that cannot be replaced without a free descriptor is replaced onc
   );
   assert.equal((await exchange(t, gateway.port, post(CHAT, '{"model":"sound"}'))).status, 200);
   await idle(gateway);
+});
+
+test("a connection that arrives while the node process has no free descriptor is refused with the reason", {
+  skip: hasPrlimit ? false : "prlimit is not installed",
+}, async (t) => {
+  const upstream = await scriptedUpstream(t);
+  upstream.script = (socket) => reply(socket);
+  const gateway = await startWithFiles(t, {
+    providers: [{ name: "only", dialect: "compat", base_url: `${upstream.url}/v1` }],
+    default_provider: "only",
+  });
+  const workers = await allServe(gateway, 2);
+  // Workers that are stopped take no connection, so the node process holds all of them.
+  for (const { pid } of workers) process.kill(pid, "SIGSTOP");
+  atEnd(t, () => {
+    for (const { pid } of workers) process.kill(pid, "SIGCONT");
+  });
+  const limit = readdirSync(`/proc/${gateway.pid}/fd`).length + SPARE;
+  assert.equal(spawnSync("prlimit", [`--nofile=${limit}:`, `--pid=${gateway.pid}`]).status, 0);
+  const request = post(CHAT, '{"model":"sound"}');
+  const answers = Array.from({ length: 3 * SPARE }, () => exchange(t, gateway.port, request));
+  const first = await Promise.race(answers);
+  assert.match(`${first.status} ${first.body}`, /^503 .*no file descriptor left for this connection/);
+  const isReported = ({ message, ...fields }: { readonly message: string }): boolean =>
+    message === "connections are refused before a worker process takes them" &&
+    JSON.stringify(fields).includes("no file descriptors left; raise `ulimit -n`");
+  await eventually("a log line about it", () => gateway.log().some(isReported));
+  for (const { pid } of workers) process.kill(pid, "SIGCONT");
+  const statuses = new Set((await Promise.all(answers)).map(({ status }) => status));
+  assert.deepEqual([...statuses].sort(), [200, 503]);
+  await eventually("service again", async () => (await exchange(t, gateway.port, request)).status === 200);
 });

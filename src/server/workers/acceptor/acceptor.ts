@@ -32,7 +32,22 @@ const MAX_WAIT_MS = 10_000;
 const LOG_INTERVAL_MS = 10_000;
 /** Time until a worker without free descriptors is tried again, in milliseconds. */
 const NO_DESCRIPTOR_PAUSE_MS = 100;
-const NO_DESCRIPTOR = "the node process has no file descriptors left; raise `ulimit -n`";
+
+/** Why a connection is refused: `log` for the operator, `answer` for the client. */
+const REFUSALS = {
+  noDescriptor: {
+    log: "the node process has no file descriptors left; raise `ulimit -n`",
+    answer: "The gateway has no file descriptor left for this connection.",
+  },
+  tooMany: {
+    log: `${MAX_WAITING} connections already wait for a worker process`,
+    answer: "Too many connections wait for a worker process of the gateway.",
+  },
+  timeout: {
+    log: `no worker process took them within ${MAX_WAIT_MS / 1_000} s`,
+    answer: `No worker process of the gateway took this connection within ${MAX_WAIT_MS / 1_000} s.`,
+  },
+} as const;
 
 export interface Acceptor {
   /** Actual address. Nothing listens there before `listen`. */
@@ -110,18 +125,21 @@ export async function openAcceptor(
     socket.destroy();
   };
 
-  const refuse = (socket: Socket, reason: string): void => {
+  const refuse = (socket: Socket, reason: keyof typeof REFUSALS): void => {
     clearTimeout(waitTimeouts.get(socket));
     waitTimeouts.delete(socket);
     waiting.delete(socket);
     refused += 1;
     const at = performance.now();
     if (at - loggedAt >= LOG_INTERVAL_MS) {
-      log.warn("connections are refused, because no worker process accepts them", { refused, reason });
+      log.warn("connections are refused before a worker process takes them", {
+        refused,
+        reason: REFUSALS[reason].log,
+      });
       loggedAt = at;
       refused = 0;
     }
-    if (isPlain) refuseConnection(socket, "No worker process of the gateway accepts this connection now.");
+    if (isPlain) refuseConnection(socket, REFUSALS[reason].answer);
     else socket.destroy();
   };
 
@@ -131,12 +149,11 @@ export async function openAcceptor(
       return;
     }
     if (waiting.size >= MAX_WAITING) {
-      refuse(socket, "too many are waiting");
+      refuse(socket, "tooMany");
       return;
     }
     waiting.add(socket);
-    if (!waitTimeouts.has(socket))
-      waitTimeouts.set(socket, setTimeout(refuse, MAX_WAIT_MS, socket, "no worker process accepted them within 10 s"));
+    if (!waitTimeouts.has(socket)) waitTimeouts.set(socket, setTimeout(refuse, MAX_WAIT_MS, socket, "timeout"));
   };
 
   const assign = (socket: Socket): void => {
@@ -213,7 +230,7 @@ export async function openAcceptor(
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     // The connection may be reset while it waits.
     socket.on("error", () => undefined);
-    if (descriptorsLeft(socket) < 1) refuse(socket, NO_DESCRIPTOR);
+    if (descriptorsLeft(socket) < 1) refuse(socket, "noDescriptor");
     else assign(socket);
   });
   return {
