@@ -61,6 +61,73 @@ const CASES: Readonly<Record<string, readonly [pieces: readonly Piece[], calls?:
   "a call, repeated in a whole message": [
     [[whole], { message: { role: "assistant", content: null, tool_calls: [unnumbered(whole)] } }],
   ],
+  "all arguments so far in each fragment": [
+    [
+      [begun],
+      [piece('{"')],
+      [piece('{"a"')],
+      [piece('{"a":1')],
+      [piece('{"a":12')],
+      [piece('{"a":12')],
+      [piece('{"a":12}')],
+    ],
+    [["call_1", "f", '{"a":12}']],
+  ],
+  "all arguments so far in each fragment, with id and name": [[[call('{"a"')], [call('{"a":')], [call(A)], [call(A)]]],
+  "all arguments so far, from within a string": [
+    [[call('{"a":"{')], [piece('{"a":"{\\"')], [piece('{"a":"{\\"a"}')]],
+    [["call_1", "f", '{"a":"{\\"a"}']],
+  ],
+  "all arguments so far of two calls in turn": [
+    [
+      [call("{"), second("{")],
+      [piece('{"a":'), piece('{"a"', { index: 1 })],
+      [piece(A), piece(A, { index: 1 })],
+    ],
+    [...ONE, ["call_2", "g", A]],
+  ],
+  "an object within an object with the same member": [
+    [[call('{"a":')], [piece('{"a":')], [piece("1}}")]],
+    [["call_1", "f", '{"a":{"a":1}}']],
+  ],
+  "an object within a list with the same member": [
+    [[call('{"a":[')], [piece('{"a":[')], [piece("]}]}")]],
+    [["call_1", "f", '{"a":[{"a":[]}]}']],
+  ],
+  "a name in pieces": [
+    [[call("", { function: { name: "get_" } })], [{ index: 0, function: { name: "weather" } }], [piece(A)]],
+    [["call_1", "get_weather", A]],
+  ],
+  "a name in pieces, with the arguments": [
+    [[call("", { function: { name: "get_" } })], [{ index: 0, function: { name: "weather", arguments: A } }]],
+    [["call_1", "get_weather", A]],
+  ],
+  "all of the name so far in each fragment": [
+    [[call("", { function: { name: "get_" } })], [{ index: 0, function: { name: "get_weather" } }], [piece(A)]],
+    [["call_1", "get_weather", A]],
+  ],
+  "a name in pieces and no arguments": [
+    [[call("", { function: { name: "get_" } })], [{ index: 0, function: { name: "weather" } }], [piece("{}")]],
+    [["call_1", "get_weather", "{}"]],
+  ],
+  "a name in each fragment": [[[begun], [call('{"a"', { id: "call_1" })], [call(":1}")]]],
+  "a name in each fragment, without id": [
+    [[begun], [call('{"a"', { id: undefined })], [call(":1}", { id: undefined })]],
+  ],
+  "names of two calls in pieces in turn": [
+    [
+      [call("", { function: { name: "get_" } }), { index: 1, id: "call_2", function: { name: "set_" } }],
+      [
+        { index: 0, function: { name: "it" } },
+        { index: 1, function: { name: "it" } },
+      ],
+      [piece(A), piece(A, { index: 1 })],
+    ],
+    [
+      ["call_1", "get_it", A],
+      ["call_2", "set_it", A],
+    ],
+  ],
   "an empty object before the arguments": [[[call("{}")], [piece(A)]]],
   "an empty object before the arguments, without id": [
     [[call("{}", { id: "" })], [call(A, { id: "" })]],

@@ -61,3 +61,20 @@ test("a stream begins with an estimated input count and ends with the provider's
     ["output_tokens", "7"],
   ]);
 });
+
+test("a named event with text keeps the connection alive, and text without a name is a problem", () => {
+  const events = [
+    ["ping", "ping", undefined],
+    ["heartbeat", "still here", undefined],
+    ["status", "[]", undefined],
+    ["", "still here", "an event of the stream is not a JSON object"],
+    ["message", "still here", "an event of the stream is not a JSON object"],
+  ] as const;
+  for (const [name, data, problem] of events) {
+    const chunk = `data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n`;
+    const event = `${name === "" ? "" : `event: ${name}\n`}data: ${data}\n\n`;
+    const found = translate([Buffer.from(`${event}${chunk}${event}data: [DONE]\n\n`)], termsOf(undefined));
+    assert.equal(found.problem, problem, `${name}: ${data}`);
+    assert.equal(messageOf(found.frames) !== undefined, problem === undefined);
+  }
+});

@@ -40,6 +40,9 @@ type ScanState =
   | "scalar"
   | "end";
 
+/** States in which an object may begin within the arguments. */
+const OBJECT_STARTS: ReadonlySet<ScanState> = new Set(["value", "first item"]);
+
 const SCALAR = /^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$/;
 const SCALAR_STARTS = "-0123456789tfn";
 /** Maximum length of a number, which JSON does not bound. No tool is called with a longer one. */
@@ -70,6 +73,8 @@ export class ArgumentsScan {
   /** Whether any part was forwarded. */
   #hasWritten = false;
   #holdsPlaceholder = false;
+  /** Whether the fragments are known to repeat everything before them. */
+  #isCumulative = false;
   #isClosed = false;
 
   get hasWritten(): boolean {
@@ -91,6 +96,16 @@ export class ArgumentsScan {
   /** Returns whether the fragment repeats the whole arguments, as some providers do at the end of a call. */
   repeats(fragment: string): boolean {
     return this.state === "whole" && this.#isTextKept && fragment.trim() === this.#text.trim();
+  }
+
+  /**
+   * Returns the part of a fragment that has not arrived yet. Some providers send all arguments so far in each fragment. This shows
+   * where an object cannot begin: a provider that sends pieces would have broken its arguments there.
+   */
+  newPart(fragment: string): string {
+    if (this.#text === "" || !this.#isTextKept || !fragment.startsWith(this.#text)) return fragment;
+    this.#isCumulative ||= this.state === "cut" && !OBJECT_STARTS.has(this.#state);
+    return this.#isCumulative ? fragment.slice(this.#text.length) : fragment;
   }
 
   /** Ends the arguments. A fragment that still follows throws `AnswerProblem`, since its text would be lost. */
@@ -119,7 +134,7 @@ export class ArgumentsScan {
       this.#text += fragment;
       return "";
     }
-    if (this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
+    if (this.#isTextKept && this.#text.length + fragment.length <= MAX_TEXT) this.#text += fragment;
     else {
       this.#text = "";
       this.#isTextKept = false;

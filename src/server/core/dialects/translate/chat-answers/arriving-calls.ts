@@ -2,8 +2,8 @@
  * Assigns the fragments of a stream to tool calls. Source: dialects reference, 3.3 and 9.2.
  *
  * The dialect identifies calls by their index. But some providers leave the index out of all fragments or the first, give one
- * index to all calls of an answer, or repeat id and name, and at the end the whole call. So a known id takes precedence over the
- * index, and a fragment without a name and an id always continues a call.
+ * index to all calls of an answer, send the name in pieces, or repeat id and name, and at the end the whole call. So a known id
+ * takes precedence over the index, and a fragment without a name and an id always continues a call.
  */
 
 import { ArgumentsScan } from "./arguments-scan.ts";
@@ -31,7 +31,7 @@ export class ArrivingCalls {
   /** Returns the call of the fragment, a new one if the fragment begins it. */
   callOf(part: CallPart): Call {
     const call = this.#known(part) ?? { id: "", name: "", scan: new ArgumentsScan() };
-    if (call.name === "") call.name = part.name;
+    call.name = nameWith(call, part.name);
     if (part.id !== "" && call.id === "") {
       call.id = part.id;
       this.#byId.set(idKey(part), call);
@@ -53,6 +53,15 @@ export class ArrivingCalls {
     if (id !== "" || name !== "" || this.#last === undefined) return undefined;
     return [...this.#byIndex.values()].includes(this.#last) ? undefined : this.#last;
   }
+}
+
+/**
+ * Returns the name of the call after a fragment. Before the first arguments, some providers send the name in pieces, or all of it
+ * so far; most repeat it.
+ */
+function nameWith({ name, scan }: Call, more: string): string {
+  if (name === "" || more === "" || more === name || scan.state !== "empty") return name || more;
+  return more.startsWith(name) ? more : name + more;
 }
 
 /** Returns whether the fragment begins a new call instead of continuing the current one with its index. */

@@ -79,7 +79,7 @@ export class BlockQueue<Block extends QueuedBlock> {
   advance(): void {
     let finishedCount = 0;
     for (const block of this.#queue) {
-      if (isNameless(block)) break;
+      if (isUnnamed(block)) break;
       this.#begin(block);
       const isLast = finishedCount === this.#queue.length - 1;
       if (isLast || mayContinue(block)) break;
@@ -92,7 +92,7 @@ export class BlockQueue<Block extends QueuedBlock> {
   /** Begins and ends all remaining blocks. */
   close(): void {
     for (const block of this.#queue) {
-      if (isNameless(block)) throw new AnswerProblem("a tool call has no name");
+      if (block.call?.name === "") throw new AnswerProblem("a tool call has no name");
       this.#begin(block);
       this.#end(block);
     }
@@ -116,6 +116,7 @@ export class BlockQueue<Block extends QueuedBlock> {
 const mayContinue = ({ call }: QueuedBlock): boolean =>
   call !== undefined && (call.scan.state !== "whole" || call.scan.holdsPlaceholder);
 
-function isNameless({ call }: QueuedBlock): boolean {
-  return call?.name === "";
+/** Returns whether the name of a call is not known yet. More of it may arrive until the arguments begin. */
+function isUnnamed({ call }: QueuedBlock): boolean {
+  return call !== undefined && (call.name === "" || call.scan.state === "empty");
 }

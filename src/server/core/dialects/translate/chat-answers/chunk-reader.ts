@@ -69,6 +69,8 @@ class ChunkReader implements StreamTranslation {
     const value = tryParseJson(text);
     if (name === "error" || reportsError(value)) return this.#fail(value ?? parseErrorData(text));
     const chunk = objectOf(value);
+    // Chunks have no event name. Any other event that is not one, such as a ping with text, only keeps the connection alive.
+    if (chunk === undefined && name !== "" && name !== "message") return this.keepAlive();
     if (chunk === undefined) throw new AnswerProblem("an event of the stream is not a JSON object");
     return this.#chunk(chunk, argumentsWriter(text, value));
   }

@@ -299,7 +299,7 @@ class FoldedChoice {
     const known = this.#calls.get(arriving) ?? newCall();
     this.#calls.set(arriving, known);
     known.id ??= id === "" ? undefined : id;
-    known.name ||= name;
+    known.name = arriving.name;
     known.isCustom ||= custom !== undefined;
     known.text = custom === undefined ? joinArguments(known.text, text, arriving) : known.text + text;
     known.more = joinMembers(known.more, call, 0, CALL_MEMBERS);
@@ -308,7 +308,8 @@ class FoldedChoice {
 
 const newCall = (): FoldedCall => ({ id: undefined, name: "", text: "", isCustom: false, more: {} });
 
-function joinArguments(before: string, fragment: string, { scan }: Call): string {
+function joinArguments(before: string, received: string, { scan }: Call): string {
+  const fragment = scan.newPart(received);
   if (scan.repeats(fragment)) return before;
   const isReplaced = scan.holdsPlaceholder && fragment.trim() !== "";
   scan.push(fragment);

@@ -85,7 +85,7 @@ export class OpenBlocks implements BlockWriter<Block> {
   }
 
   writeCall(call: Call, fragment: string): void {
-    const text = call.scan.push(fragment);
+    const text = call.scan.push(call.scan.newPart(fragment));
     const known = this.#calls.get(call);
     if (known !== undefined) {
       this.#queue.addText(known, text);

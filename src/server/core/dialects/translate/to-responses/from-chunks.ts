@@ -161,9 +161,10 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     if (details.length > 0) this.#writer.setDetails(details, size);
   }
 
-  #addCall(call: Call, fragment: string): void {
+  #addCall(call: Call, received: string): void {
     // A response contains arguments as text, so they are forwarded whatever they contain.
     const { scan } = call;
+    const fragment = scan.newPart(received);
     const isStart = scan.state === "empty" || scan.holdsPlaceholder;
     const isRepeat = scan.repeats(fragment);
     scan.push(fragment);
