@@ -17,9 +17,9 @@ const JSON_TYPE = "application/json";
  * gateway, with or without a query.
  */
 export function bodyShapeOf(method: string, path: string): RequestContentType {
-  const bare = path.split("?", 1)[0] ?? "";
+  const pathname = path.split("?", 1)[0] ?? "";
   const operations: readonly Operation[] = Object.values(OPERATIONS);
-  const found = operations.find((operation) => operation.method === method && formOf(operation).test(bare));
+  const found = operations.find((operation) => operation.method === method && formOf(operation).test(pathname));
   if (found?.body.kind === "document") return { contentType: "application/yaml", isStream: false };
   if (found?.body.kind === "stream") return { contentType: found.body.contentType, isStream: true };
   return { contentType: JSON_TYPE, isStream: false };

@@ -27,14 +27,14 @@ export interface MergedInstruments extends Instruments {
 
 /** Creates merged instruments. Without sources, reading costs nothing extra. */
 export function createMergedInstruments(): MergedInstruments {
-  const own = createInstruments();
+  const local = createInstruments();
   const sources = new Set<ReadingSource>();
   let departed: readonly InstrumentReading[] = [];
   return {
-    ...own,
+    ...local,
     read() {
-      if (sources.size === 0 && departed.length === 0) return own.read();
-      return [departed, ...Array.from(sources, (source) => source.read())].reduce(addReadings, own.read());
+      if (sources.size === 0 && departed.length === 0) return local.read();
+      return [departed, ...Array.from(sources, (source) => source.read())].reduce(addReadings, local.read());
     },
     addSource(source) {
       sources.add(source);

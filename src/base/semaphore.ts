@@ -9,7 +9,7 @@ export interface SemaphoreOptions {
   /** Maximum number of callers that wait; unlimited by default. */
   readonly maxWaiting?: number;
   /** Creates the error for a caller that finds the queue full or has waited too long. */
-  readonly refusal?: (why: "full" | "late") => Error;
+  readonly refusal?: (reason: "full" | "late") => Error;
 }
 
 /** Limits of a wait. */
@@ -34,8 +34,8 @@ export interface Semaphore {
   run<Result>(work: () => Result | Promise<Result>, limits?: WaitLimits): Promise<Result>;
 }
 
-const defaultRefusal = (why: "full" | "late"): Error =>
-  new Error(why === "full" ? "too many are waiting already" : "the wait took too long");
+const defaultRefusal = (reason: "full" | "late"): Error =>
+  new Error(reason === "full" ? "too many are waiting already" : "the wait took too long");
 
 export function createSemaphore({
   permits,

@@ -12,9 +12,9 @@ import type { Io } from "./process-io.ts";
 /** Returns the gateways. If two have the same name, the first is kept, so a setting takes precedence over a sign-in. */
 export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise<readonly NamedEndpoint[]> {
   const { openSignInStore } = await import("./sign-in/index.ts");
-  let kept: readonly NamedEndpoint[] = [];
+  let contexts: readonly NamedEndpoint[] = [];
   try {
-    kept = openSignInStore(io)
+    contexts = openSignInStore(io)
       .list()
       .flatMap(({ stored }) =>
         stored.kind === "sign-in" && URL.canParse(stored.signIn.url)
@@ -26,7 +26,7 @@ export async function contextsOf(set: readonly NamedEndpoint[], io: Io): Promise
     // reason.
   }
   const names = new Map<string, NamedEndpoint>();
-  for (const one of [...set, ...kept]) if (!names.has(one.name)) names.set(one.name, one);
+  for (const one of [...set, ...contexts]) if (!names.has(one.name)) names.set(one.name, one);
   return [...names.values()];
 }
 

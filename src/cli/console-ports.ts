@@ -116,13 +116,13 @@ function byteProgress(verb: string, onProgress: JobOptions["onProgress"]): { add
 
 function createMemory(io: Io): ConsolePorts["memory"] {
   let saving: Promise<void> = Promise.resolve();
-  async function write(name: string, next: (kept: string) => string): Promise<void> {
+  async function write(name: string, next: (stored: string) => string): Promise<void> {
     try {
       const file = memoryFile(io, name);
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       // Not aborted when the console exits: an unfinished read would lose the stored lines.
-      const kept = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
-      await writeWhole(await fileTarget(file), bytesOf(next(kept)));
+      const stored = (await isAbsent(file)) ? "" : await readBounded(file, MAX_MEMORY_BYTES);
+      await writeWhole(await fileTarget(file), bytesOf(next(stored)));
     } catch {
       // A write that fails is ignored: the value is still on the screen, and a read-only home is not the operator's fault.
     }

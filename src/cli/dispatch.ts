@@ -106,11 +106,11 @@ interface VerbOf<Name extends keyof FlagsByName> {
   readonly isInterleaved?: boolean;
 }
 
-function checkCount({ usage, min, max }: Positionals, given: readonly string[]): void {
-  if (given.length >= min && given.length <= max) return;
-  const extra = given[max];
+function checkCount({ usage, min, max }: Positionals, positionals: readonly string[]): void {
+  if (positionals.length >= min && positionals.length <= max) return;
+  const extra = positionals[max];
   if (extra === undefined) throw new UsageError(`missing argument: ${usage}`);
-  const isFlag = given.some((text) => text.startsWith("-") && text !== "-");
+  const isFlag = positionals.some((text) => text.startsWith("-") && text !== "-");
   const hint = isFlag ? "; flags come before arguments" : "";
   throw new UsageError(`${max === 0 ? "takes no arguments" : `too many arguments, takes ${usage}`}${hint}`);
 }

@@ -35,7 +35,7 @@ export function* inspectionLines(rehearsal: Rehearsal, { width, isColored }: Sho
   for (const { rule, part, error } of skipped) {
     yield `${bold("skipped")}   ${escapeControls(rule)}: its \`${part}\` could not be evaluated (${error})\n`;
   }
-  for (const words of unreadTexts(rehearsal)) yield `${bold("not asked")} ${escapeControls(words)}\n`;
+  for (const notice of unreadTexts(rehearsal)) yield `${bold("not asked")} ${escapeControls(notice)}\n`;
   if (rehearsal.detectors.length === 0) yield "There are no detectors.\n";
 
   if (findings.length === 0) yield `\n${bold("Nothing was found.")}\n`;

@@ -129,11 +129,11 @@ export function parseFlags<const Table extends FlagTable>(
 }
 
 function splitFlag(arg: string): { readonly name: string; readonly inline: string | undefined } {
-  const bare = arg.replace(/^--?/, "");
-  const equals = bare.indexOf("=");
+  const undashed = arg.replace(/^--?/, "");
+  const equals = undashed.indexOf("=");
   return equals < 0
-    ? { name: bare, inline: undefined }
-    : { name: bare.slice(0, equals), inline: bare.slice(equals + 1) };
+    ? { name: undashed, inline: undefined }
+    : { name: undashed.slice(0, equals), inline: undashed.slice(equals + 1) };
 }
 
 function readBoolean(name: string, text: string): boolean {

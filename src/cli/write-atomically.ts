@@ -37,7 +37,7 @@ export interface FileAttributes {
 export async function writeWhole(
   { kind, path }: FileTarget,
   parts: AsyncIterable<Uint8Array>,
-  kept?: FileAttributes,
+  attributes?: FileAttributes,
 ): Promise<number> {
   if (kind === "special") {
     await using file = await open(path, "w");
@@ -46,7 +46,7 @@ export async function writeWhole(
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString("hex")}.part`);
   const file = await open(temporary, "wx", 0o600);
   try {
-    const written = await writeTo(file, parts, kept).finally(() => file.close());
+    const written = await writeTo(file, parts, attributes).finally(() => file.close());
     await rename(temporary, path);
     await flushFolder(dirname(path));
     return written;
@@ -56,12 +56,16 @@ export async function writeWhole(
   }
 }
 
-async function writeTo(file: FileHandle, parts: AsyncIterable<Uint8Array>, kept?: FileAttributes): Promise<number> {
+async function writeTo(
+  file: FileHandle,
+  parts: AsyncIterable<Uint8Array>,
+  attributes?: FileAttributes,
+): Promise<number> {
   let written = 0;
-  if (kept !== undefined) {
+  if (attributes !== undefined) {
     const { uid, gid } = await file.stat();
-    if (uid !== kept.uid || gid !== kept.gid) await file.chown(kept.uid, kept.gid);
-    await file.chmod(kept.mode);
+    if (uid !== attributes.uid || gid !== attributes.gid) await file.chown(attributes.uid, attributes.gid);
+    await file.chmod(attributes.mode);
   }
   for await (const part of parts) {
     await file.writeFile(part);

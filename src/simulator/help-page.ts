@@ -55,7 +55,7 @@ GET /sim/counts says what was received and how it ended; GET /sim/last tells the
 GET /sim/last?n=5 the last five (${MAX_RECENT} at most): body, names of headers, and what was understood. POST /sim/reset forgets all of it;
 POST /sim/change changes the list of tools.
 
-The usage reports tell what was really answered. GET /sim/reports lists it; POST /sim/reports turns their knobs:
+The usage reports count what was really answered. GET /sim/reports lists it; POST /sim/reports changes their settings:
 
 ${tableOf(REPORT_SETTINGS)}
 `;

@@ -104,12 +104,12 @@ export function findRoute(method: string, path: string): FoundRoute | undefined 
   return route === undefined ? findStoredObjectRoute(method, path.split("/")) : { route, params: NO_PARAMS };
 }
 
-function findStoredObjectRoute(method: string, given: readonly string[]): FoundRoute | undefined {
+function findStoredObjectRoute(method: string, segments: readonly string[]): FoundRoute | undefined {
   for (const { method: wanted, parts, route } of PATTERNS) {
-    if (wanted !== method || parts.length !== given.length) continue;
+    if (wanted !== method || parts.length !== segments.length) continue;
     const params: Record<string, string> = {};
     const isSame = parts.every((part, index) => {
-      const other = given[index] ?? "";
+      const other = segments[index] ?? "";
       if (!part.startsWith("{")) return part === other;
       params[part.slice(1, -1)] = other;
       return other !== "";

@@ -11,11 +11,11 @@ const note = (message: string): Answer => ({ verdict: "note", subject: "node", m
 
 /** Describes the listeners of the admin API and where their audit trail is kept. `path`: of the node file. */
 export function listenerAnswers(nodeFile: NodeFile, path: string): readonly Answer[] {
-  const kept = auditDirOf(nodeFile, path);
+  const auditDir = auditDirOf(nodeFile, path);
   const key =
-    kept === undefined
+    auditDir === undefined
       ? "signs it with a temporary key, and does not store it, since neither `audit.dir` nor `cluster.data_dir` is set"
-      : `and stores its key and journal in ${kept}`;
+      : `and stores its key and journal in ${auditDir}`;
   const trail = note(`writes its audit trail to stderr, ${key}`);
   const { listen = "", local_socket: socket, issuers = [], policy_file: policy } = nodeFile.admin ?? {};
   if (socket === undefined && listen === "") return [note("serves no admin API, since `admin` is not set"), trail];

@@ -37,7 +37,7 @@ function sourcesOf({ virtualKeys, issuers, publicUrl }: AuthRules): readonly Ans
 
 function tokensOf({ issuer, audience, subject, profile, profiles }: IssuerBinding): string {
   const fallback = profile === undefined ? "no profile" : `the profile ${profile}`;
-  const given =
+  const profileText =
     profiles === undefined ? fallback : `the profile that the claim ${profiles.claim} selects, otherwise ${fallback}`;
-  return `accepts tokens of ${issuer} for the audience ${audience}, from ${subject}s, with ${given}`;
+  return `accepts tokens of ${issuer} for the audience ${audience}, from ${subject}s, with ${profileText}`;
 }

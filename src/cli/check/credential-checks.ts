@@ -27,7 +27,7 @@ export function credentialProbes({ compiled: { snapshot } }: LoadedNode, present
         if (isSealed(credential))
           return { verdict: "note", subject, message: "not tested, since it is sealed in the cluster" };
         const limit = anySignal([signal, AbortSignal.timeout(timeoutMs)]);
-        const { verdict, words: message } = await presenter.check(credential, limit);
+        const { verdict, detail: message } = await presenter.check(credential, limit);
         return { subject, verdict, message };
       },
     };

@@ -33,9 +33,9 @@ async function probeDetector(
   const limit = AbortSignal.timeout(timeoutMs);
   const startedAt = performance.now();
   try {
-    const { words, isDoubtful } = await probe(calls.callModel, anySignal([signal, limit]));
+    const { message, isDoubtful } = await probe(calls.callModel, anySignal([signal, limit]));
     const ms = Math.round(performance.now() - startedAt);
-    return { verdict: isDoubtful ? "note" : "ok", subject, message: `${words}, answered in ${ms} ms` };
+    return { verdict: isDoubtful ? "note" : "ok", subject, message: `${message}, answered in ${ms} ms` };
   } catch (error) {
     const message = limit.aborted
       ? `no answer within ${timeoutMs} ms`

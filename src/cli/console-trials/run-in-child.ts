@@ -69,7 +69,7 @@ function runInFork(
       child.kill("SIGKILL");
       settle();
     };
-    const fail = (why: unknown): void => finish(() => reject(why));
+    const fail = (error: unknown): void => finish(() => reject(error));
     const onAbort = (): void => fail(signal.reason);
     const limit = setTimeout(
       () => fail(new Error(`it was ended: it took longer than ${LIMIT_MS / 60_000} minutes`)),

@@ -66,14 +66,14 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
   }
   return (key) => {
     const apiKey = key && secretIn(key, "value", known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv, variables);
-    const own = key?.section(`${name}_key_config`) ?? shared;
+    const keyConfig = key?.section(`${name}_key_config`) ?? shared;
     const addressKey = name === "azure" ? "endpoint" : "url";
-    const inner = own?.tree(addressKey)?.kind === "map" ? own.section(addressKey) : own;
+    const inner = keyConfig?.tree(addressKey)?.kind === "map" ? keyConfig.section(addressKey) : keyConfig;
     const address =
-      inner && baseUrlOf(inner, inner === own ? addressKey : "value", known.preset, variables, `${name}_URL`);
-    const deployments = own?.section("deployments");
-    const onlyModel = own?.text("model_name");
-    own?.noteUnread(OWN_ADVICE, "left out: no counterpart");
+      inner && baseUrlOf(inner, inner === keyConfig ? addressKey : "value", known.preset, variables, `${name}_URL`);
+    const deployments = keyConfig?.section("deployments");
+    const onlyModel = keyConfig?.text("model_name");
+    keyConfig?.noteUnread(OWN_ADVICE, "left out: no counterpart");
     const root = address ?? written;
     const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
     const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
@@ -111,16 +111,16 @@ function bedrock(
   retriesAndTimeout: Pick<Endpoint, "retry" | "timeoutMs">,
   { variables }: ReaderInput,
 ): ProviderConnection {
-  const own = key?.section("bedrock_key_config") ?? shared;
+  const keyConfig = key?.section("bedrock_key_config") ?? shared;
   const apiKey = key && secretIn(key, "value", "AWS_BEARER_TOKEN_BEDROCK", variables);
-  const place = own ?? section;
+  const place = keyConfig ?? section;
   const aws = awsOf(
     place,
     { region: "region", id: "access_key", secret: "secret_key", token: "session_token" },
     variables,
   );
-  const deployments = own?.section("deployments");
-  own?.noteUnread(
+  const deployments = keyConfig?.section("deployments");
+  keyConfig?.noteUnread(
     {
       arn: "left out: no counterpart",
       role_arn: "left out: the credentials of the platform are used; set the role there",

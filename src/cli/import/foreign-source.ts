@@ -172,9 +172,9 @@ export interface Section {
 }
 
 /** Returns the entries of `own`, and those of `defaults` that `own` does not have. */
-export const withDefaults = (own: TreeMap, defaults: TreeMap): TreeMap => ({
-  ...own,
-  entries: new Map([...defaults.entries, ...own.entries]),
+export const withDefaults = (settings: TreeMap, defaults: TreeMap): TreeMap => ({
+  ...settings,
+  entries: new Map([...defaults.entries, ...settings.entries]),
 });
 
 /** Functions with which sections report what was read. */

@@ -99,10 +99,10 @@ export function importConfiguration(system: System, source: Source, presets: Rea
  */
 function modelsOf({ providers, defaultProvider }: Routing): readonly ImportedModel[] {
   const models = new Map<string, ImportedModel>();
-  for (const { name: provider, models: own, aliases, to } of providers) {
+  for (const { name: provider, models: servedModels, aliases, to } of providers) {
     const failover = to.map(({ name }) => name);
     const sentAs: readonly (readonly [string, string | undefined])[] = [
-      ...[...own].map((name) => [name, undefined] as const),
+      ...[...servedModels].map((name) => [name, undefined] as const),
       ...aliases,
     ];
     for (const [name, sent] of sentAs) if (!models.has(name)) models.set(name, { name, provider, sent, failover });

@@ -83,13 +83,13 @@ export function litellmDeployment(params: Section, settings: Settings, reading: 
 
 function retriesAndTimeoutOf(params: Section, settings: Settings): Pick<Endpoint, "retry" | "timeoutMs"> {
   const key = params.has("num_retries") ? "num_retries" : "max_retries";
-  const own = params.number("num_retries") ?? params.number("max_retries");
+  const deploymentRetries = params.number("num_retries") ?? params.number("max_retries");
   const timeout = timeoutOf(params, "timeout", 1000);
   const stream = timeoutOf(params, "stream_timeout", 1000);
   if (timeout !== undefined && stream !== undefined)
     params.addNote("stream_timeout", "left out: one `first_byte_timeout` covers both, and `timeout` sets it");
   return {
-    retry: own === undefined ? settings.retry : retryOf(params, key, own),
+    retry: deploymentRetries === undefined ? settings.retry : retryOf(params, key, deploymentRetries),
     timeoutMs: timeout ?? stream ?? settings.timeoutMs,
   };
 }
@@ -177,8 +177,12 @@ function keyOf(
   { variables }: ReaderInput,
 ): string | undefined {
   const defaultVariable = (Object.hasOwn(KEYS, provider) ? KEYS[provider] : undefined) ?? known?.keyEnv ?? "";
-  const own = variables.reference(params, "api_key", defaultVariable === "" ? `${provider}_API_KEY` : defaultVariable);
-  if (own !== undefined || known === undefined || known.keyOptional || defaultVariable === "") return own;
+  const apiKey = variables.reference(
+    params,
+    "api_key",
+    defaultVariable === "" ? `${provider}_API_KEY` : defaultVariable,
+  );
+  if (apiKey !== undefined || known === undefined || known.keyOptional || defaultVariable === "") return apiKey;
   params.addNote("model", `no key is set, so it is read from ${defaultVariable}, as LiteLLM does`);
   return variables.referenceTo(defaultVariable);
 }

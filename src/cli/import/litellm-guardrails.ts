@@ -154,14 +154,14 @@ function wordGuards(name: string, params: Section, kinds: readonly string[]): Gu
   const detectors: Entry[] = [];
   const rules: Entry[] = [];
   for (const action of ["BLOCK", "MASK"] as const) {
-    const own = [...new Set(blocked.filter((it) => it.action === action).map(({ keyword }) => keyword))].slice(
+    const keywords = [...new Set(blocked.filter((it) => it.action === action).map(({ keyword }) => keyword))].slice(
       0,
       MAX_WORDS,
     );
-    if (own.length === 0) continue;
+    if (keywords.length === 0) continue;
     const detector = `${name}: ${action === "BLOCK" ? "blocked" : "masked"} words`;
     const entity = `${action === "BLOCK" ? "BLOCKED" : "MASKED"}_WORD`;
-    detectors.push(wordDetector(detector, entity, own, kinds));
+    detectors.push(wordDetector(detector, entity, keywords, kinds));
     rules.push((action === "BLOCK" ? denyRule : redactRule)(detector, detector, [`pii/${entity}`]));
   }
   return { detectors, rules };

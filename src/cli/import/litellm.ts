@@ -73,12 +73,12 @@ function withoutPrefix(route: Route, addNote: AddNote): readonly Route[] {
   const message = `clients ask for \`${name}\`, and a pattern cannot remove the prefix. Let clients ask for \`${sent}\`, or add each model to \`model_aliases\``;
   addNote(route.at, route.path, sent === "*" ? open.note : message);
   const renamedSteps = steps.map((step) => (step.model === sent ? { ...step, model: undefined } : step));
-  return names.map((own) => ({ ...route, name: own, steps: renamedSteps }));
+  return names.map((alias) => ({ ...route, name: alias, steps: renamedSteps }));
 }
 
 const fallbacksOf = (name: string, { fallbacks, defaultFallbacks }: Settings): readonly string[] => {
-  const own = fallbacks.filter(({ from }) => from === name).flatMap(({ to }) => to);
-  return (own.length > 0 ? own : defaultFallbacks).filter((it) => it !== name);
+  const modelFallbacks = fallbacks.filter(({ from }) => from === name).flatMap(({ to }) => to);
+  return (modelFallbacks.length > 0 ? modelFallbacks : defaultFallbacks).filter((it) => it !== name);
 };
 
 /** Returns `litellm_params` with the values of the entry of `credential_list` that `litellm_credential_name` names. */
@@ -88,11 +88,11 @@ function withCredential(deployment: Section, { source: { root, tracker } }: Read
   if (params === undefined || name === undefined) return params;
   const credentials = root.sections("credential_list");
   const named = credentials.find((it) => it.text("credential_name") === name);
-  const [own, values] = [deployment.tree("litellm_params"), named?.tree("credential_values")];
-  if (named !== undefined && own?.kind === "map" && values?.kind === "map") {
-    const inheritedKeys = [...values.entries.keys()].filter((key) => !own.entries.has(key));
+  const [parameters, values] = [deployment.tree("litellm_params"), named?.tree("credential_values")];
+  if (named !== undefined && parameters?.kind === "map" && values?.kind === "map") {
+    const inheritedKeys = [...values.entries.keys()].filter((key) => !parameters.entries.has(key));
     const inheritedPaths = new Map(inheritedKeys.map((key) => [key, [...named.path, "credential_values", key]]));
-    return sectionOf(withDefaults(own, values), params.path, tracker, inheritedPaths);
+    return sectionOf(withDefaults(parameters, values), params.path, tracker, inheritedPaths);
   }
   params.addNote(
     "litellm_credential_name",

@@ -51,7 +51,7 @@ export function guardrailCase(
     route,
     caller: variables,
     showsKeyed: true,
-    given: parseGivenFindings(givenFindings),
+    stubFindings: parseGivenFindings(givenFindings),
   };
   const names = inForce.rules.map(({ name }) => name);
   const detectors = inForce.detectors.map(({ name }) => name);
@@ -75,7 +75,7 @@ export function guardrailCase(
   return { of: { kind: "guardrail", question, expected: { expect, rule, message, rewritten, types } }, faults };
 }
 
-type GivenFindings = NonNullable<RehearsalQuestion["given"]>;
+type GivenFindings = NonNullable<RehearsalQuestion["stubFindings"]>;
 
 /** Returns the given findings by detector; `undefined` if none are given. */
 function parseGivenFindings(givenFindings: GivenText): GivenFindings | undefined {

@@ -81,7 +81,7 @@ function requestFaults(request: RequestText, path: Path, problem: ProblemAt): re
   const hop = hopOf(request);
   const { to, keys } = KEYS[hop];
   const written = Object.keys(request);
-  const foreign = written.filter((key) => !keys.some((own) => own === key));
+  const foreign = written.filter((key) => !keys.some((known) => known === key));
   if (foreign.length > 0) {
     return foreign.map((key) =>
       problem([...path, key], `does not belong to a request to ${to}, which has ${keys.join(", ")}`),

@@ -88,9 +88,9 @@ function pathOf(text: string): string {
     throw new UsageError("the path is a URL; name the gateway with -url and give only the path");
   const path = text.replace(/[^!$-;=?-Z_a-z~]/gu, (character) => encodeURIComponent(character.toWellFormed()));
   const rooted = path.startsWith("/") ? path : `/${path}`;
-  const bare = rooted.split("?", 1)[0] ?? "";
-  const isWhole = bare === BASE_PATH || bare.startsWith(`${BASE_PATH}/`);
-  return isWhole || bare === PROBE_PATHS.alive || bare === PROBE_PATHS.ready ? rooted : BASE_PATH + rooted;
+  const pathname = rooted.split("?", 1)[0] ?? "";
+  const isWhole = pathname === BASE_PATH || pathname.startsWith(`${BASE_PATH}/`);
+  return isWhole || pathname === PROBE_PATHS.alive || pathname === PROBE_PATHS.ready ? rooted : BASE_PATH + rooted;
 }
 
 interface SentBody {

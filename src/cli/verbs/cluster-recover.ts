@@ -49,7 +49,7 @@ async function recover(
   const plan = planRecovery(facts, request.keep);
   switch (plan.kind) {
     case "refused":
-      throw new RecoveryRefused(plan.why);
+      throw new RecoveryRefused(plan.reason);
     case "nothing":
       io.stderr.write(`The members are ${plan.members.join(", ")} already: there is nothing to write.\n`);
       return 0;

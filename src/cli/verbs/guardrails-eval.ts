@@ -61,7 +61,7 @@ export async function run(options: Options, paths: readonly string[], io: Io): P
   try {
     return await evaluate(subject, { paths, options, names, wanted }, io);
   } finally {
-    for (const words of judgeCallTexts(subject)) printLine(io, words);
+    for (const line of judgeCallTexts(subject)) printLine(io, line);
     await subject.close();
   }
 }
@@ -85,15 +85,15 @@ async function evaluate(
   );
 
   const files = await openData(io, paths);
-  const warn = createWarner((words) => printLine(io, words));
+  const warn = createWarner((line) => printLine(io, line));
   const types = [...new Set(wanted.map(names))];
   const cases = options.invariance ? casesOfFiles(files, options, warn) : casesOf(files, options.limit, warn);
   const survey = await surveyOf(withProgress(cases, io), names);
   io.signal.throwIfAborted();
   if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clipArgument).join(", ")}`);
-  for (const words of unmarkedWarnings(survey, types)) printLine(io, `warning: ${words}`);
+  for (const line of unmarkedWarnings(survey, types)) printLine(io, `warning: ${line}`);
   checkSize(options, survey);
-  for (const words of judgeNotices(subject, options.detector)) printLine(io, words);
+  for (const line of judgeNotices(subject, options.detector)) printLine(io, line);
 
   const evaluating: EvaluationOptions = {
     subject,
@@ -107,7 +107,7 @@ async function evaluate(
     signal: io.signal,
   };
   const failed = await (options.invariance ? compareLanguages : score)(files, evaluating, options, io, survey.cases);
-  for (const words of failedTexts(failed, survey.cases)) printLine(io, words);
+  for (const line of failedTexts(failed, survey.cases)) printLine(io, line);
   if (io.signal.aborted) return 130;
   return failed.size === 0 ? 0 : 1;
 }
@@ -233,7 +233,7 @@ function reportInterrupt(io: Io, done: number, total: number, noun: string): voi
 
 const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
 
-const printLine = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+const printLine = (io: Io, line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
 
 function refused(problems: readonly string[], io: Io): ExitStatus {
   for (const problem of problems) printLine(io, problem);

@@ -85,7 +85,7 @@ async function inspectText(config: string, options: Options, text: string, io: I
     return 1;
   }
   const { subject } = compiled;
-  for (const words of judgeNotices(subject)) io.stderr.write(`${escapeControls(words)}\n`);
+  for (const notice of judgeNotices(subject)) io.stderr.write(`${escapeControls(notice)}\n`);
   try {
     return await rehearsed(subject, options, text, io);
   } finally {

@@ -16,19 +16,19 @@ import { DAEMON, GROUPS, HELP_TOPICS, VERBS, type Verb } from "../verb-table.ts"
 /** Width of the help in columns, as wide as the usual terminal. */
 const WIDTH = 80;
 
-export async function run(_: FlagsOf<typeof noFlags>, words: readonly string[], io: Io): Promise<ExitStatus> {
-  const topic = words.length === 1 ? HELP_TOPICS.find((name) => name === words[0]) : undefined;
+export async function run(_: FlagsOf<typeof noFlags>, commandPath: readonly string[], io: Io): Promise<ExitStatus> {
+  const topic = commandPath.length === 1 ? HELP_TOPICS.find((name) => name === commandPath[0]) : undefined;
   if (topic !== undefined) {
     io.stdout.write(TOPICS[topic]());
     return 0;
   }
-  const group = groupOf(words);
+  const group = groupOf(commandPath);
   if (group.length > 0) {
     io.stdout.write(group.map(helpOf).join("\n"));
     return 0;
   }
-  const { verb, rest } = findVerb(words);
-  if (rest.length > 0) throw new UsageError(`unknown verb '${clipArgument(words.join(" "))}'`);
+  const { verb, rest } = findVerb(commandPath);
+  if (rest.length > 0) throw new UsageError(`unknown verb '${clipArgument(commandPath.join(" "))}'`);
   return printHelp(verb, io);
 }
 

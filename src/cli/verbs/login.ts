@@ -121,6 +121,6 @@ function printWelcome(signIn: SignIn, caller: Caller): string {
   }
 }
 
-function warn(words: string, io: Io): void {
-  io.stderr.write(`Warning: ${words}.\n`);
+function warn(message: string, io: Io): void {
+  io.stderr.write(`Warning: ${message}.\n`);
 }

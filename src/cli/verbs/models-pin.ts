@@ -109,4 +109,4 @@ function entryOf(pin: Pin, { revision, endpoint }: Options, { repo, name, now }:
 /** Writes a scalar that YAML reads back as the same text, even a commit of digits alone. References are escaped. */
 const scalar = (text: string): string => stringify(text.replaceAll("${", "$$${"), { lineWidth: 0 }).trimEnd();
 
-const printLine = (io: Io, words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+const printLine = (io: Io, line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);

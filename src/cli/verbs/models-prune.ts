@@ -20,7 +20,7 @@ export async function run({ config, confirm }: Options, _: readonly string[], io
   const inventory = await inventoryOf(config, io);
   if (inventory === undefined) return 1;
   const { unused, directory, isKnown } = inventory;
-  const printLine = (words: string): void => void io.stderr.write(`${escapeControls(words)}\n`);
+  const printLine = (line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
   if (!isKnown) {
     printLine(
       "the deployment comes from the admin API, so this machine does not know what it uses; nothing was removed",

@@ -129,8 +129,8 @@ async function runFrom(path: string, io: Io, log: Log, logTee: LogTee, hangups: 
   const { nodeFile } = documents;
   // If the document on disk is invalid, a node serves its stored configuration; a new node has none, so it refuses to
   // start.
-  const { data_dir: kept } = nodeFile?.cluster ?? {};
-  const dataDir = kept === undefined ? undefined : resolveBeside(path, kept);
+  const { data_dir: clusterDataDir } = nodeFile?.cluster ?? {};
+  const dataDir = clusterDataDir === undefined ? undefined : resolveBeside(path, clusterDataDir);
   const isNew = dataDir === undefined || !existsSync(join(dataDir, "raft"));
   if (!documents.isSound || nodeFile === undefined || (isNew && documents.document !== undefined)) {
     const loaded = compileDocuments(documents, io.env);

@@ -189,7 +189,7 @@ interface Put {
   readonly degree?: number;
 }
 
-const putAction = (name: string, label: string, given: Put): Action =>
-  actionOf("put_acknowledgement", { params: { name }, body: given }, () => ({
-    message: `${escapeControls(label)} acknowledged for ${given.duration}`,
+const putAction = (name: string, label: string, acknowledgement: Put): Action =>
+  actionOf("put_acknowledgement", { params: { name }, body: acknowledgement }, () => ({
+    message: `${escapeControls(label)} acknowledged for ${acknowledgement.duration}`,
   }));

@@ -105,7 +105,8 @@ export function removeDialog(id: string): Dialog {
 
 const KEEP = "keep";
 
-const kept = (values: FieldValues): readonly string[] => (values[KEEP] ?? "").split(",").filter((id) => id !== "");
+const selectedIds = (values: FieldValues): readonly string[] =>
+  (values[KEEP] ?? "").split(",").filter((id) => id !== "");
 
 /** Returns the reason why there are no members to choose from. */
 export function whyNotPrunable(context: Reads): string | undefined {
@@ -142,7 +143,7 @@ export function pruneDialog(opened: Context): Dialog {
     ],
     lines: (values, context) => [
       ...currentFacts(context),
-      ...consequences(reductionOf(membersOf(context), kept(values)), context),
+      ...consequences(reductionOf(membersOf(context), selectedIds(values)), context),
       ["Snapshot", snapshotLine(values, context)],
     ],
     confirm: {
@@ -153,19 +154,19 @@ export function pruneDialog(opened: Context): Dialog {
     },
     blockedReason(values, context) {
       const present = membersOf(context).map(({ id }) => id);
-      const gone = kept(values).filter((id) => !present.includes(id));
+      const gone = selectedIds(values).filter((id) => !present.includes(id));
       if (gone.length > 0) return `no longer a member: ${gone.map(escapeControls).join(", ")}`;
       const joined = present.filter((id) => !members.some((member) => member.id === id));
       if (joined.length > 0)
         return `${joined.map(escapeControls).join(", ")} joined meanwhile: close this dialog and start again`;
-      const reduction = reductionOf(membersOf(context), kept(values));
+      const reduction = reductionOf(membersOf(context), selectedIds(values));
       if (reduction.kind === "nothing") return "every member stays: there is nothing to do";
       if (reduction.kind === "impossible") return whyImpossible(reduction);
       return whyLeaderless(context) ?? snapshotProblem(values);
     },
     task: pruneTask,
     commands(values, context) {
-      const keep = kept(values);
+      const keep = selectedIds(values);
       const addresses = membersOf(context)
         .filter(({ id, forward_addr }) => keep.includes(id) && forward_addr !== "")
         .map(({ forward_addr }) => forward_addr);
@@ -182,7 +183,7 @@ export function pruneDialog(opened: Context): Dialog {
 }
 
 const pruneTask = (values: FieldValues): Task =>
-  withSnapshotFirst(values, { kind: "actions", actions: [pruneAction(kept(values))] });
+  withSnapshotFirst(values, { kind: "actions", actions: [pruneAction(selectedIds(values))] });
 
 const pruneAction = (keep: readonly string[]): Action =>
   actionOf("prune_cluster", { body: { keep: [...keep] } }, ({ members }) => ({

@@ -21,12 +21,12 @@ export function editLine({ text, at }: Edit, cells: number): Line {
 /** Returns the end of the text, after `…` if the start was cut off. */
 function startCut(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
-  let kept = "";
+  let visible = "";
   let left = cells - 1;
   for (const character of [...text].reverse()) {
     left -= cellsOf(character);
     if (left < 0) break;
-    kept = character + kept;
+    visible = character + visible;
   }
-  return `…${kept}`;
+  return `…${visible}`;
 }

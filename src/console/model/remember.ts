@@ -4,13 +4,13 @@
 export type Memo<T> = (inputs: readonly unknown[], make: () => T) => T;
 
 /** Creates a cache of the newest `kept` results. */
-export function createMemo<T>(kept = 4): Memo<T> {
+export function createMemo<T>(capacity = 4): Memo<T> {
   let results: readonly { readonly inputs: readonly unknown[]; readonly result: T }[] = [];
   return (inputs, make) => {
     const known = results.find((one) => isSame(one.inputs, inputs));
     if (known !== undefined) return known.result;
     const result = make();
-    results = [{ inputs, result }, ...results.slice(0, kept - 1)];
+    results = [{ inputs, result }, ...results.slice(0, capacity - 1)];
     return result;
   };
 }
@@ -18,9 +18,9 @@ export function createMemo<T>(kept = 4): Memo<T> {
 /** Memoizes a function for its newest arguments. */
 export function remember<Args extends readonly unknown[], T>(
   make: (...args: Args) => T,
-  kept = 4,
+  capacity = 4,
 ): (...args: Args) => T {
-  const recall = createMemo<T>(kept);
+  const recall = createMemo<T>(capacity);
   return (...args) => recall(args, () => make(...args));
 }
 

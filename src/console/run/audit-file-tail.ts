@@ -19,14 +19,14 @@ interface TailOptions {
 
 /** Follows the file until the signal; rejects if it cannot be read. */
 export async function keepTail({ follow, signal, onLines }: TailOptions): Promise<void> {
-  let kept: readonly string[] = [];
+  let lastLines: readonly string[] = [];
   let rest = "";
   let reportedAt = Number.NEGATIVE_INFINITY;
   let later: NodeJS.Timeout | undefined;
   const report = (): void => {
     later = undefined;
     reportedAt = systemClock.monotonic();
-    onLines(kept);
+    onLines(lastLines);
   };
   try {
     for await (const chunk of follow(FROM_END_BYTES, signal)) {
@@ -34,7 +34,7 @@ export async function keepTail({ follow, signal, onLines }: TailOptions): Promis
       rest = (lines.pop() ?? "").slice(-MAX_LINE_LENGTH);
       const whole = lines.filter((line) => line !== "").map((line) => line.slice(0, MAX_LINE_LENGTH));
       if (whole.length === 0) continue;
-      kept = [...kept, ...whole].slice(-KEPT_LINES);
+      lastLines = [...lastLines, ...whole].slice(-KEPT_LINES);
       later ??= setTimeout(report, Math.max(0, reportedAt + BATCH_MS - systemClock.monotonic()));
     }
   } finally {

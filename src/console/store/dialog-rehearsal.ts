@@ -58,10 +58,10 @@ export function openRehearsedRows(state: State, open: DialogState): State | unde
   if (outcome.kind === "none" || !hasRows(outcome.result)) return undefined;
   // An attachment that is not read yet is read again when the dialog is restored.
   const isRead = attachment === undefined || attachment.lines !== undefined;
-  const kept: DialogState = isRead ? open : { ...open, attachment: undefined };
+  const nextDialog: DialogState = isRead ? open : { ...open, attachment: undefined };
   const rehearsed = { title: dialog.title, result: outcome.result };
   return navigateTo(
-    { ...state, rehearsed, dialog: undefined, suspendedDialog: { dialog: kept, place: state.place } },
+    { ...state, rehearsed, dialog: undefined, suspendedDialog: { dialog: nextDialog, place: state.place } },
     REHEARSAL_PLACE,
   );
 }

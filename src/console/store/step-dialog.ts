@@ -277,8 +277,9 @@ function startTask(state: State, open: DialogState): Step {
   if (reason !== undefined) return stateOnly(withFlash(state, reason, "warn"));
   const { dialog, values, id } = open;
   const context = contextOf(state);
-  const kept = dialog.keeps?.(values);
-  if (kept !== undefined) return withPreference({ ...state, dialog: undefined }, kept.change, kept.message);
+  const preserved = dialog.keeps?.(values);
+  if (preserved !== undefined)
+    return withPreference({ ...state, dialog: undefined }, preserved.change, preserved.message);
   const running: DialogState = {
     ...open,
     stage: { kind: "running", message: dialog.confirm.button, since: state.now },

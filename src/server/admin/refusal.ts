@@ -28,8 +28,8 @@ export function refusedCommand({ code, message }: { readonly code: string; reado
 }
 
 /** Turns a message of another module, which is written to be part of a line, into a sentence. */
-function sentence(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? "" : "."}`;
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 /** Converts an error of the cluster. `removed` becomes `no_leader`, because a removed node has no leader either. */

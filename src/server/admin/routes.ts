@@ -134,9 +134,9 @@ function pathParameters(path: string, { url, params }: FastifyRequest): Readonly
   for (const [, first = "", second] of path.matchAll(PARAMS)) {
     const text = (params as Readonly<Record<string, string>>)[parameterName(first, second)] ?? "";
     // `model:a:b` is the model `a:b`.
-    const [own = "", rest = ""] = second === undefined ? [text, text] : splitAtColon(text);
-    if (own === "" || rest === "") throw noSuchPath();
-    texts[first] = own;
+    const [kind = "", rest = ""] = second === undefined ? [text, text] : splitAtColon(text);
+    if (kind === "" || rest === "") throw noSuchPath();
+    texts[first] = kind;
     if (second !== undefined) texts[second] = rest;
   }
   return texts;

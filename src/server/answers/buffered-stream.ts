@@ -71,14 +71,14 @@ class BufferedStream implements InspectedStream {
     this.#dropBuffer();
   }
 
-  #inspectEvent(given: SseEvent): MaybePromise<void> {
+  #inspectEvent(event: SseEvent): MaybePromise<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
     if (this.#passes) {
-      this.#show(given.bytes);
+      this.#show(event.bytes);
       return undefined;
     }
-    return mapMaybePromise(inspectNonDataLines(given, answer), (event) => {
+    return mapMaybePromise(inspectNonDataLines(event, answer), (event) => {
       if (event === undefined) return;
       const read = texts.read(event);
       refuseUnreadable(read);

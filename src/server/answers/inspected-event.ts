@@ -8,8 +8,8 @@ import { type MaybePromise, mapMaybePromise } from "../core/guardrails/index.ts"
 
 /** Error for an answer whose content cannot be determined, so that it is refused. The message quotes nothing from the answer. */
 export class UnreadableAnswer extends Error {
-  constructor(why: string) {
-    super(`guardrails cannot inspect the answer: ${why}`);
+  constructor(message: string) {
+    super(`guardrails cannot inspect the answer: ${message}`);
     this.name = "UnreadableAnswer";
   }
 }

@@ -96,10 +96,10 @@ class WindowedStream implements InspectedStream {
     this.#open.clear();
   }
 
-  #inspectEvent(given: SseEvent): MaybePromise<void> {
+  #inspectEvent(event: SseEvent): MaybePromise<void> {
     const { answer, texts, metrics } = this.#ports;
     if (answer.isRefused || this.#isClosed) return undefined;
-    return mapMaybePromise(inspectNonDataLines(given, answer), (event) => {
+    return mapMaybePromise(inspectNonDataLines(event, answer), (event) => {
       if (event === undefined) return undefined;
       const read = texts.read(event);
       refuseUnreadable(read);

@@ -68,8 +68,8 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
       for (const message of messages) receive(message);
     },
     onEnd(cause) {
-      const why = cause === undefined ? "ended unexpectedly" : `failed: ${cause.message}`;
-      fail(new AuditError("worker", `the audit worker ${why}`, { cause }));
+      const reason = cause === undefined ? "ended unexpectedly" : `failed: ${cause.message}`;
+      fail(new AuditError("worker", `the audit worker ${reason}`, { cause }));
     },
   });
   let texts: string[] = [];

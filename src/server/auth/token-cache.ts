@@ -66,20 +66,20 @@ export function createCachedVerifier(verifier: () => TokenSource, clock: Clock):
     youngerLength = 0;
   }
 
-  function store(digest: string, kept: CachedToken): void {
-    youngerLength += kept.length - (younger.get(digest)?.length ?? 0);
-    younger.set(digest, kept);
+  function store(digest: string, cached: CachedToken): void {
+    youngerLength += cached.length - (younger.get(digest)?.length ?? 0);
+    younger.set(digest, cached);
     if (younger.size >= MAX_TOKENS / 2 || youngerLength >= MAX_LENGTH / 2) rotate();
   }
 
   function lookUp(digest: string, from: TokenSource): VerifiedToken | undefined {
     const recent = younger.get(digest);
-    const kept = recent ?? older.get(digest);
-    if (kept === undefined) return undefined;
-    const { token, staleAt } = kept;
+    const cached = recent ?? older.get(digest);
+    if (cached === undefined) return undefined;
+    const { token, staleAt } = cached;
     if (clock.now() >= token.expiresAt + LEEWAY_MS || clock.monotonic() >= staleAt) return undefined;
     if (!from.isStillValid(token)) return undefined;
-    if (recent === undefined) store(digest, kept);
+    if (recent === undefined) store(digest, cached);
     return token;
   }
 

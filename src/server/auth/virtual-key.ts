@@ -53,8 +53,8 @@ export function digestOf(secret: string): string {
 }
 
 /** Compares in constant time. */
-export function isSameDigest(given: string, stored: string): boolean {
-  const [a, b] = [Buffer.from(given, "hex"), Buffer.from(stored, "hex")];
+export function isSameDigest(presented: string, stored: string): boolean {
+  const [a, b] = [Buffer.from(presented, "hex"), Buffer.from(stored, "hex")];
   return a.length === b.length && a.length > 0 && timingSafeEqual(a, b);
 }
 

@@ -23,9 +23,9 @@ export const NO_BODY = new Uint8Array(0);
 export type NetworkReply =
   | { readonly kind: "reply"; readonly header: Readonly<Record<string, unknown>>; readonly body: Uint8Array }
   /** The peer certainly did not receive the request: no such name, closed port, refused handshake. */
-  | { readonly kind: "unreachable"; readonly why: string; readonly isSilent: boolean }
+  | { readonly kind: "unreachable"; readonly reason: string; readonly isSilent: boolean }
   /** The peer may have received the request, but did not answer. */
-  | { readonly kind: "unknown"; readonly why: string };
+  | { readonly kind: "unknown"; readonly reason: string };
 
 export interface Network {
   send(message: Message): void;

@@ -241,8 +241,8 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
 
   const dataDir = (): string => {
     if (plain.dataDir !== undefined) return plain.dataDir;
-    const why = "this node keeps its state in memory, so it cannot save or restore snapshots";
-    throw new ClusterError("refused", `${why}; give it a \`cluster.data_dir\``);
+    const reason = "this node keeps its state in memory, so it cannot save or restore snapshots";
+    throw new ClusterError("refused", `${reason}; give it a \`cluster.data_dir\``);
   };
 
   const cluster: Cluster = {

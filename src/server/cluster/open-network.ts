@@ -48,13 +48,13 @@ const NO_NETWORK: Network = {
   setPeers() {},
   sendRemoved() {},
   connected: () => new Set(),
-  request: () => Promise.resolve({ kind: "unreachable", why: "this node has no cluster.secret", isSilent: false }),
+  request: () => Promise.resolve({ kind: "unreachable", reason: "this node has no cluster.secret", isSilent: false }),
   close: () => Promise.resolve(),
 };
 
 /** Opens the network. Rejects with the error of a listener, which names its address. */
-export async function openNetwork(given: NetworkOptions): Promise<Network> {
-  const { options, keys, previousKeys, storage, log } = given;
+export async function openNetwork(network: NetworkOptions): Promise<Network> {
+  const { options, keys, previousKeys, storage, log } = network;
   const canListen = options.raftAddr !== "" && options.forwardAddr !== "";
   if (keys === undefined || (!canListen && options.start.kind !== "join" && options.rejoin === undefined))
     return NO_NETWORK;
@@ -77,7 +77,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       return storage.log.identity.hasJoined;
     },
     get log() {
-      return given.peers()?.position();
+      return network.peers()?.position();
     },
   };
   const identity = await createIdentity({
@@ -95,7 +95,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     raftAddr = "",
     joined = false,
   }: Hello): string | undefined => {
-    const peers = given.peers();
+    const peers = network.peers();
     // A peer that connects before the member directory exists would be missing from it while the connection lasts.
     return peers === undefined
       ? "busy"
@@ -108,23 +108,23 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
     self,
     refusalCodeFor,
     rollbackCodeFor: ({ nodeId: id, storageId: storage, log: words }) =>
-      given.peers()?.rollbackCodeFor({ nodeId: id, storageId: storage, log: words }),
-    decidesRivalry: (id) => given.peers()?.decidesRivalry(id) === true,
-    onRefused: (code, id) => given.peers()?.onRefused(code, id),
-    onRefusing: (code, id) => given.peers()?.onRefusing(code, id),
+      network.peers()?.rollbackCodeFor({ nodeId: id, storageId: storage, log: words }),
+    decidesRivalry: (id) => network.peers()?.decidesRivalry(id) === true,
+    onRefused: (code, id) => network.peers()?.onRefused(code, id),
+    onRefusing: (code, id) => network.peers()?.onRefusing(code, id),
     pulse: {
       now: Date.now,
       monotonic: machineMonotonic,
-      safeIndex: () => given.peers()?.safeIndex() ?? 0,
-      onSafeIndex: (peer, index) => given.peers()?.onSafeIndex(peer, index),
-      onClock: (id, reading) => given.peers()?.onClock(id, reading),
+      safeIndex: () => network.peers()?.safeIndex() ?? 0,
+      onSafeIndex: (peer, index) => network.peers()?.onSafeIndex(peer, index),
+      onClock: (id, reading) => network.peers()?.onClock(id, reading),
     },
-    onMessage: given.onMessage,
-    onUnreachable: given.onUnreachable,
-    onRemoved: given.onRemoved,
+    onMessage: network.onMessage,
+    onUnreachable: network.onUnreachable,
+    onRemoved: network.onRemoved,
     snapshotPath: (meta) => storage.snapshotPath(meta),
     mayReceive: async (size) => (await storage.freeBytes()) >= RECEIVE_FACTOR * size,
-    onSnapshotReceived: given.onSnapshot,
+    onSnapshotReceived: network.onSnapshot,
     log,
   });
   const client = createForwardClient({ identity, self });
@@ -136,7 +136,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       self,
       refusalCodeFor: () => undefined,
       onRequest: async ({ kind, header, body, peer }) =>
-        isNodeRead(header, peer) ? read(header, given) : answer(kind, header, body, given),
+        isNodeRead(header, peer) ? read(header, network) : answer(kind, header, body, network),
       log,
     });
   } catch (error) {
@@ -158,7 +158,7 @@ export async function openNetwork(given: NetworkOptions): Promise<Network> {
       try {
         return readReply(await client.request(address, outgoing, { timeoutMs }));
       } catch (error) {
-        return { kind: "unreachable", why: error instanceof Error ? error.message : String(error), isSilent: false };
+        return { kind: "unreachable", reason: error instanceof Error ? error.message : String(error), isSilent: false };
       }
     },
     async close() {
@@ -201,7 +201,12 @@ async function read(header: Header, { onRead }: NetworkOptions): Promise<Forward
     : { kind: "result", header: {}, body };
 }
 
-async function answer(frame: string, header: unknown, body: Uint8Array, given: NetworkOptions): Promise<ForwardAnswer> {
+async function answer(
+  frame: string,
+  header: unknown,
+  body: Uint8Array,
+  network: NetworkOptions,
+): Promise<ForwardAnswer> {
   const fields = typeof header === "object" && header !== null ? (header as Header) : {};
   const op = fields["op"] ?? frame;
   const isAllowed = typeof op === "string" && OPERATIONS.has(op) && frameKind(op as NetworkRequestKind) === frame;
@@ -212,7 +217,7 @@ async function answer(frame: string, header: unknown, body: Uint8Array, given: N
       message: "this node does not know the request, because it runs another version",
     };
   }
-  const reply = await given.onRequest({ kind: op as NetworkRequestKind, header: fields, body }, timeoutOf(fields));
+  const reply = await network.onRequest({ kind: op as NetworkRequestKind, header: fields, body }, timeoutOf(fields));
   const { code, message, details, outcome } = reply;
   if (outcome === undefined && typeof code === "string" && typeof message === "string") {
     return { kind: "error", code, message, details };
@@ -237,13 +242,13 @@ function readReply(reply: ForwardReply): NetworkReply {
     case "unreachable":
       return {
         kind: "unreachable",
-        why: withRemedy(reply.code, reply.message),
+        reason: withRemedy(reply.code, reply.message),
         isSilent: reply.failure === "unreachable",
       };
     case "busy":
-      return { kind: "unreachable", why: "too many operations are in progress", isSilent: false };
+      return { kind: "unreachable", reason: "too many operations are in progress", isSilent: false };
     case "unknown":
-      return { kind: "unknown", why: reply.message };
+      return { kind: "unknown", reason: reply.message };
     default:
       return reply satisfies never;
   }

@@ -211,23 +211,24 @@ export function openPresenter(options: PresenterOptions): Presenter {
   async function describeCheck(credential: Credential, signal: AbortSignal): Promise<CredentialCheck> {
     switch (credential.kind) {
       case "api_key":
-        return { verdict: "ok", words: "a static key" };
+        return { verdict: "ok", detail: "a static key" };
       case "cloudsig": {
         const { region, service } = credential.scope;
         const signs = `signs for ${service} in ${region}`;
-        if (credential.keys !== undefined) return { verdict: "ok", words: `${signs} with the keys of the document` };
+        if (credential.keys !== undefined) return { verdict: "ok", detail: `${signs} with the keys of the document` };
         const { source, accessKeyId } = await platformOf(credential).current();
-        return { verdict: "ok", words: `${signs} with keys of ${source}, id …${accessKeyId.slice(-4)}` };
+        return { verdict: "ok", detail: `${signs} with keys of ${source}, id …${accessKeyId.slice(-4)}` };
       }
       case "oauth":
         await tokensOf(credential).tokens.current();
-        return { verdict: "ok", words: "its token endpoint returned a token" };
+        return { verdict: "ok", detail: "its token endpoint returned a token" };
       case "token_exchange": {
         const trusted = issuer(credential.issuer);
-        if (trusted === undefined) return { verdict: "fail", words: `no issuer ${credential.issuer} in the node file` };
+        if (trusted === undefined)
+          return { verdict: "fail", detail: `no issuer ${credential.issuer} in the node file` };
         await tokenEndpointFinder(trusted)({ timeoutMs: TOKEN_LIMIT_MS, signal });
-        const words = `the token endpoint of ${credential.issuer} is known; whether it exchanges only a caller can prove`;
-        return { verdict: "note", words };
+        const message = `the token endpoint of ${credential.issuer} is known; whether it exchanges only a caller can prove`;
+        return { verdict: "note", detail: message };
       }
       default:
         return credential satisfies never;
@@ -241,7 +242,7 @@ export function openPresenter(options: PresenterOptions): Presenter {
       } catch (error) {
         const { message } = error instanceof Error ? error : new Error("it is not available");
         const known = error instanceof ChainFailure || error instanceof TokenUnavailable ? error.reason : message;
-        return { verdict: "fail", words: known };
+        return { verdict: "fail", detail: known };
       }
     },
     present(credential, request, actingFor) {

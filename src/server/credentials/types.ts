@@ -108,7 +108,7 @@ export interface PresentedJudge {
 /** Result of checking a credential. `note`: the result cannot be determined. */
 export interface CredentialCheck {
   readonly verdict: "ok" | "note" | "fail";
-  readonly words: string;
+  readonly detail: string;
 }
 
 export interface Presenter {

@@ -43,8 +43,12 @@ function adviceOn(path: string): string {
 }
 
 /** Returns the refusal of a WebSocket handshake, whose status makes clients that try a WebSocket first fall back to HTTP. */
-export const webSocketRefusal = (why = "This path does not support WebSockets", param?: string): GatewayError =>
-  new GatewayError("websocket_not_carried", `${why}: send the request by HTTP.`, param === undefined ? {} : { param });
+export const webSocketRefusal = (message = "This path does not support WebSockets", param?: string): GatewayError =>
+  new GatewayError(
+    "websocket_not_carried",
+    `${message}: send the request by HTTP.`,
+    param === undefined ? {} : { param },
+  );
 
 /** Returns the dialect of the route that the path names. */
 export function routeDialect(request: IncomingMessage): Dialect {

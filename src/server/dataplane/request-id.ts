@@ -12,7 +12,7 @@ const GENERATED_ID = /^(?:[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|[\da-f]{32}|[
  * of a generated id are accepted: other text must not reach logs and records before it was inspected.
  */
 export function requestIdOf(request: IncomingMessage, { guardrails }: Pick<Snapshot, "guardrails">): string {
-  const given = request.headers["x-request-id"];
+  const clientId = request.headers["x-request-id"];
   const form = guardrails.readsHeaders ? GENERATED_ID : REQUEST_ID;
-  return typeof given === "string" && form.test(given) ? given : randomUUID();
+  return typeof clientId === "string" && form.test(clientId) ? clientId : randomUUID();
 }

@@ -151,9 +151,15 @@ export class RequestReport implements RequestEnd {
     if (agentCall?.mcpMethod !== undefined) conventions.recordMcpRequest(agentCall.mcpMethod, seconds, error);
     else conventions.recordRequest(labels, seconds, error, stream);
     if (span === undefined) return;
-    const words =
+    const message =
       endedCallSpanNaming(agentCall) ??
       requestSpanNaming({ labels, streams: this.#isStream, usage: facts.usage, reportedAnswer });
-    span.end({ labels, status: this.#status, code: this.code, spanNaming: words, at: this.startedAt + this.#totalMs });
+    span.end({
+      labels,
+      status: this.#status,
+      code: this.code,
+      spanNaming: message,
+      at: this.startedAt + this.#totalMs,
+    });
   }
 }

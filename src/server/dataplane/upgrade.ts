@@ -101,8 +101,8 @@ export async function serveUpgrade(
   };
   const finish = (status: number, code: string): void => {
     ports.metrics.countRequest(labels, status, code);
-    const words = span && requestSpanNaming({ labels, streams: false, usage: facts.usage, reportedAnswer: undefined });
-    span?.end({ labels, status, code, spanNaming: words });
+    const naming = span && requestSpanNaming({ labels, streams: false, usage: facts.usage, reportedAnswer: undefined });
+    span?.end({ labels, status, code, spanNaming: naming });
     const now = performance.now();
     const error = errorOf(status, code === "" ? endedBy : code);
     ports.metrics.conventions.recordRequest(labels, (now - startedAt) / 1_000, error, undefined);

@@ -18,7 +18,7 @@ export interface DetectorProbe {
 }
 
 export interface ProbeAnswer {
-  readonly words: string;
+  readonly message: string;
   readonly isDoubtful: boolean;
 }
 

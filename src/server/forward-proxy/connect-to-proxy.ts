@@ -42,8 +42,8 @@ export function connectToProxy(proxy: ForwardProxy, limitMs: number, done: OnCon
     if (error !== null) socket.on("error", ignore).destroy();
     done(error, error === null ? socket : null);
   };
-  const unreachable = (why: string, cause?: unknown): void =>
-    settle(new ForwardProxyFault(proxy, `cannot be reached: ${why}`, cause));
+  const unreachable = (reason: string, cause?: unknown): void =>
+    settle(new ForwardProxyFault(proxy, `cannot be reached: ${reason}`, cause));
   const onError = (cause: Error): void => unreachable(connectionErrorText(cause) ?? cause.message, cause);
   const onClose = (): void => unreachable("the connection ended unexpectedly");
   const onConnect = (): void => settle(null);

@@ -117,6 +117,6 @@ export function inAbsoluteForm<Asked extends { readonly path: string; readonly h
 ): Asked & { readonly headers: string[] } {
   const { headers } = asked;
   const added = authorization === undefined ? [] : ["proxy-authorization", authorization];
-  const given = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
-  return { ...asked, path: origin + asked.path, headers: [...given, ...added] as string[] };
+  const flatHeaders = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
+  return { ...asked, path: origin + asked.path, headers: [...flatHeaders, ...added] as string[] };
 }

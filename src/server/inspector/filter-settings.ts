@@ -48,6 +48,6 @@ export function filterSettings({
 /** Formats the settings as one line of Envoy configuration. */
 export function settingsLine(modes: BodyModes): string {
   const { processing_mode: mode, allow_mode_override: mayOverride } = filterSettings(modes);
-  const words = Object.entries(mode).map(([key, value]) => `${key}: ${value}`);
-  return `processing_mode: {${words.join(", ")}}${mayOverride ? ", allow_mode_override: true" : ""}`;
+  const settings = Object.entries(mode).map(([key, value]) => `${key}: ${value}`);
+  return `processing_mode: {${settings.join(", ")}}${mayOverride ? ", allow_mode_override: true" : ""}`;
 }

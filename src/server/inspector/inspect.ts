@@ -282,8 +282,8 @@ function refuseUninspected(headers: HeaderList): void {
  */
 function pushRefusal(shape: ProxiedShape | undefined): ShapedError {
   const { code, message } = a2aFault("push", "null");
-  const why = `${message}: guardrails would not see what the agent posts.`;
-  return new ShapedError("guardrail_denied", why, shape && { ...shape, code });
+  const explanation = `${message}: guardrails would not see what the agent posts.`;
+  return new ShapedError("guardrail_denied", explanation, shape && { ...shape, code });
 }
 
 function withoutPseudoHeaders(headers: HeaderList): readonly string[] {

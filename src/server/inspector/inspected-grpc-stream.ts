@@ -179,10 +179,10 @@ export function serveStream(call: Call, { options, streams, recycleConnections, 
     }
   }
 
-  function answer(given: Answer): void {
-    const bytes = bytesOf(given);
-    if (bytes === 0) grpcCall.send(messageOf(given));
-    else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(given), () => onAcknowledged(bytes));
+  function answer(decision: Answer): void {
+    const bytes = bytesOf(decision);
+    if (bytes === 0) grpcCall.send(messageOf(decision));
+    else if (unacknowledged?.add(bytes) === true) grpcCall.send(messageOf(decision), () => onAcknowledged(bytes));
     else grpcCall.fail(codes.RESOURCE_EXHAUSTED, "the inspector buffers too many bytes");
   }
 

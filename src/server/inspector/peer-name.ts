@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 
 /** Returns the name. `called`: `address:port`, as gRPC reports it. */
 export function peerName(called: string): string {
-  const bare = called.replace(/:\d+$/, "");
-  const address = isIP(bare) === 0 && isIP(called) !== 0 ? called : bare;
+  const host = called.replace(/:\d+$/, "");
+  const address = isIP(host) === 0 && isIP(called) !== 0 ? called : host;
   return isIP(address) === 0 ? "unknown" : address.replace(/^::ffff:(?=\d+\.)/i, "");
 }

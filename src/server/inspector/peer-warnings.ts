@@ -21,10 +21,10 @@ const FAULTS: Partial<Record<InspectorEvent, string>> = {
 export function warnOfPeers(modes: BodyModes, log: Pick<Log, "warn">): InspectorObserver["count"] {
   const warned = new Set<string>();
   return (what, peer, detail) => {
-    const words = FAULTS[what];
+    const message = FAULTS[what];
     const key = `${what} ${peer}`;
-    if (words === undefined || warned.has(key) || warned.size >= MAX_REPORTED) return;
+    if (message === undefined || warned.has(key) || warned.size >= MAX_REPORTED) return;
     warned.add(key);
-    log.warn(words, { peer, ...(detail !== "" && { because: detail }), set_in_its_filter: settingsLine(modes) });
+    log.warn(message, { peer, ...(detail !== "" && { because: detail }), set_in_its_filter: settingsLine(modes) });
   };
 }

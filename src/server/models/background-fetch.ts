@@ -232,12 +232,12 @@ function metricsOf(instruments: Instruments, wanted: () => readonly WantedModel[
 
 /** Describes what is being fetched, such as `names (120 of 431 MB)`; `undefined` if nothing is missing. */
 export function missingModelsText(status: readonly ModelStatus[]): string | undefined {
-  const words = status.flatMap(({ name, state, done, total, message }) => {
+  const notices = status.flatMap(({ name, state, done, total, message }) => {
     if (state === "ready") return [];
     if (state === "failed") return [`${name} (${message})`];
     return [total === undefined ? name : `${name} (${megabytes(done)} of ${megabytes(total)} MB)`];
   });
-  return words.length === 0 ? undefined : words.join(", ");
+  return notices.length === 0 ? undefined : notices.join(", ");
 }
 
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0);

@@ -146,4 +146,5 @@ function readVarint(bytes: Buffer, from: number): { readonly value: number; read
   throw notAGraphError("it is not of its format");
 }
 
-const notAGraphError = (why: string): ModelError => new ModelError("mismatch", `the file is not an ONNX graph: ${why}`);
+const notAGraphError = (problem: string): ModelError =>
+  new ModelError("mismatch", `the file is not an ONNX graph: ${problem}`);

@@ -50,8 +50,8 @@ export async function serveNode(
   const { extproc } = nodeFile;
   if (extproc?.inspect_listen !== undefined) {
     const sinks = { trail: governancePorts.trail, metrics: observed.metrics.guardrails, log };
-    const given = { ...options, extproc, snapshot: () => late.snapshot ?? snapshot, sinks, admission };
-    late.inspector = await openNodeInspector({ ...given, ...observed }, owner);
+    const inspectorOptions = { ...options, extproc, snapshot: () => late.snapshot ?? snapshot, sinks, admission };
+    late.inspector = await openNodeInspector({ ...inspectorOptions, ...observed }, owner);
   }
   const openDataPlane = async (first: Snapshot): Promise<void> => {
     late.dataPlane =
@@ -99,8 +99,8 @@ function serveInWorkers(fleet: Fleet, parts: NodeParts, admission: Admission, ow
   };
   observeAdmission(admission, instruments);
   const common = { ...options, listen: nodeFile.listen, otherListeners: otherListeners(parts) };
-  const given = { node, path, cluster, certificates, dataDir, metricsAddress, keks: nodeSealing?.sealing.keks };
-  return fleet.open(fleetOptions(options.workers, { ...common, ...given }), observed, owner, log);
+  const nodeOptions = { node, path, cluster, certificates, dataDir, metricsAddress, keks: nodeSealing?.sealing.keks };
+  return fleet.open(fleetOptions(options.workers, { ...common, ...nodeOptions }), observed, owner, log);
 }
 
 interface ServeHereInputs {

@@ -50,8 +50,8 @@ function recordEntry({ value }: LedgerRecord<LedgerEntry>, record: ReconcilePort
     }
     const { class: name, metered, reported, delta, ratio, direction, hard, unmeasured } = breach;
     const fields = { provider, day, class: name, metered, reported, delta, ratio, direction, hard, scope };
-    const words = "metered usage and the provider's report disagree";
-    log[hard ? "error" : "warn"](words, { ...fields, unmeasured_streams: unmeasured });
+    const message = "metered usage and the provider's report disagree";
+    log[hard ? "error" : "warn"](message, { ...fields, unmeasured_streams: unmeasured });
   }
   return true;
 }

@@ -161,14 +161,14 @@ function lockedProblem(sealing: Sealing): Extract<SecretPlan, { kind: "refused" 
   for (const ring of ringRows(sealing.view)) {
     const key = unwrap(ring, sealing);
     if (key.kind === "key") continue;
-    const why =
+    const reason =
       key.kind === "locked"
         ? `it is wrapped by ${key.wrappedBy.join(" and ")}, which this node does not have; see cluster.secret and cluster.kek_file`
         : "its row was changed or is of another cluster";
     return {
       kind: "refused",
       code: "sealed",
-      message: `the data key ${ring.id} cannot be opened on this node: ${why}`,
+      message: `the data key ${ring.id} cannot be opened on this node: ${reason}`,
     };
   }
   return undefined;

@@ -332,7 +332,7 @@ const createDetectorBuilder =
       reportedTypes.set(name, built.gives);
       resources.sessions.add(built.session);
       if (built.origin !== undefined) resources.origins.add(built.origin);
-      if (built.reach !== undefined) resources.contactServers.push(built.reach);
+      if (built.checkReachable !== undefined) resources.contactServers.push(built.checkReachable);
       if (built.probe !== undefined) probes.push(built.probe);
       const path = ["guardrails", "detectors", detectors.indexOf(config)];
       prepares.push(async (signal) =>

@@ -49,8 +49,8 @@ export function compileRules(document: Deployment, known: KnownNames): CompiledP
 /** Returns the caller variables that no caller can fill under this configuration, each with the reason. */
 function unfilledVariables(auth: Deployment["auth"]): ReadonlyMap<string, string> {
   if (auth === undefined) {
-    const why = "without `auth` every caller is anonymous";
-    return new Map(["key", "agent", "user"].map((variable) => [variable, why]));
+    const reason = "without `auth` every caller is anonymous";
+    return new Map(["key", "agent", "user"].map((variable) => [variable, reason]));
   }
   const found = new Map<string, string>();
   if (!auth.virtual_keys) found.set("key", "`virtual_keys` of `auth` is off");
@@ -71,8 +71,8 @@ function expressionOf({ at, condition }: AccessRule): Expression | undefined {
 
 const emptyReads = (expression: Expression | undefined, unfilled: ReadonlyMap<string, string>): readonly string[] =>
   (expression?.reads ?? []).flatMap((variable) => {
-    const why = unfilled.get(variable);
-    return why === undefined ? [] : [`reads \`${variable}\`, which is empty for every caller: ${why}`];
+    const reason = unfilled.get(variable);
+    return reason === undefined ? [] : [`reads \`${variable}\`, which is empty for every caller: ${reason}`];
   });
 
 const METADATA = "provider.metadata.";
@@ -154,12 +154,12 @@ function unknownBackends({ comparisons }: Expression, providers: readonly string
 }
 
 function costOf({ evaluate, reads }: Expression, variables: CostVariables): CostValue {
-  const given: Record<string, string | bigint> = {};
+  const costVariables: Record<string, string | bigint> = {};
   for (const name of reads) {
     const value = variables[name as keyof CostVariables];
-    given[name] = typeof value === "number" ? intOf(value) : value;
+    costVariables[name] = typeof value === "number" ? intOf(value) : value;
   }
-  const outcome = evaluate(given);
+  const outcome = evaluate(costVariables);
   if (outcome.kind === "error") return { kind: "error", message: outcome.error.message };
   const value = numberOf(outcome.value);
   return value === undefined ? { kind: "error", message: "the cost is not a number" } : { kind: "value", value };

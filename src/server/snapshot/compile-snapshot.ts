@@ -76,7 +76,7 @@ export function compileDeployment(input: CompileInput): Compiled {
     return { kind: "refused", problems: allProblems(input) };
   }
   const problems: Problem[] = [...read.problems];
-  const { sound, governance, prepared, cardKeys } = compileParts(input, { document, asWritten }, problems);
+  const { usable: sound, governance, prepared, cardKeys } = compileParts(input, { document, asWritten }, problems);
   const { guardrails, prepare, probes = [] } = prepared;
   if (problems.some(({ severity }) => severity === "error")) return { kind: "refused", problems };
   const { publicUrl } = governance;
@@ -93,7 +93,7 @@ export function compileDeployment(input: CompileInput): Compiled {
 }
 
 interface Parts {
-  readonly sound: readonly ClaimingProvider[];
+  readonly usable: readonly ClaimingProvider[];
   readonly governance: Governance;
   readonly prepared: PreparedGuardrails;
   readonly cardKeys: Snapshot["cardKeys"];
@@ -108,15 +108,15 @@ function compileParts(input: CompileInput, draft: Draft<Deployment>, problems: P
   const claiming = (document.providers ?? []).map((config, at) => {
     return catalog && compileOne({ read, document, asWritten, catalog, problems, meters }, config, at);
   });
-  const sound = claiming.filter((one): one is ClaimingProvider => one !== undefined);
-  const providers = sound.map(({ provider }) => provider);
+  const usable = claiming.filter((one): one is ClaimingProvider => one !== undefined);
+  const providers = usable.map(({ provider }) => provider);
   const report = (...problem: Parameters<typeof read.problem>) => problems.push(read.problem(...problem));
   const prepared = compileGuardrails(read, document, input, providers, problems);
   const governance = compileGovernance(read, draft, input, providers, problems);
   checkIssuers(document, input.trusted, report);
   checkInspected(document, input.trusted?.inspector, report);
   const cardKeys = compileCardKeys(document.a2a_cards?.signing_keys ?? [], report);
-  return { sound, governance, prepared, cardKeys };
+  return { usable, governance, prepared, cardKeys };
 }
 
 /**
@@ -189,8 +189,8 @@ function compileOne(
     const { key, message } = resolved;
     const isOfPool = key === "base_url" && pool !== undefined;
     const path = isOfPool ? ["pool", "service"] : config[key] === undefined ? [] : [key];
-    const words = isOfPool ? message.replace(/^base_url /, "the `service` of a pool ") : message;
-    problems.push(read.problem(["providers", at, ...path], words));
+    const problem = isOfPool ? message.replace(/^base_url /, "the `service` of a pool ") : message;
+    problems.push(read.problem(["providers", at, ...path], problem));
     return undefined;
   }
   const credentials = credentialsOf(resolved.provider, document, config);

@@ -36,8 +36,8 @@ export async function rehearse(
     const asked = isInForce && [...kinds].some((kind) => textKinds.has(kind));
     return { name, type: detector.type, mode, kinds: [...kinds], in_force: isInForce, asked };
   });
-  const { given: givenFindings } = question;
-  const { byDetector, failures } = await ensemble.run(segments, { names, signal, given: givenFindings });
+  const { stubFindings: givenFindings } = question;
+  const { byDetector, failures } = await ensemble.run(segments, { names, signal, stubFindings: givenFindings });
   const inspected: InspectedSegments = { segments, found: byDetector };
   const isRefused = failures.some(({ isFatal }) => isFatal);
   const occasion = { variables: rehearsalVariables(question), rewriting: createRewriting() };
@@ -45,7 +45,7 @@ export async function rehearse(
   const removed = await findRemoved(ensemble, inspected, policy.annotate(inspected), {
     names,
     signal,
-    given: givenFindings,
+    stubFindings: givenFindings,
   });
   return rehearsalOf({
     segments,

@@ -7,7 +7,7 @@ interface RemovedOptions {
   readonly names: ReadonlySet<string>;
   readonly signal: AbortSignal;
   /** Findings set by a rehearsal, the same as in the run that `inspected` comes from. */
-  readonly given?: RunOptions["given"];
+  readonly stubFindings?: RunOptions["stubFindings"];
 }
 
 /** Returns the removed findings, ascending by segment and start. `annotated` is what the policy made of `inspected`. */
@@ -15,12 +15,12 @@ export async function findRemoved(
   ensemble: Ensemble,
   { segments }: InspectedSegments,
   { annotations, shadow, dropped }: AnnotationResult,
-  { names, signal, given }: RemovedOptions,
+  { names, signal, stubFindings }: RemovedOptions,
 ): Promise<readonly DiscardedFinding[]> {
   const members = ensemble.members.filter(({ name }) => names.has(name));
   const isLowered = members.some(({ threshold }) => threshold > 0);
   const runWithoutThresholds = isLowered
-    ? await ensemble.run(segments, { names, signal, ignoresThresholds: isLowered, given })
+    ? await ensemble.run(segments, { names, signal, ignoresThresholds: isLowered, stubFindings })
     : undefined;
   const thresholds = new Map(members.map(({ name, threshold }) => [name, threshold]));
   const belowThreshold = (runWithoutThresholds?.byDetector ?? []).flatMap(({ detector, findings }) =>

@@ -132,7 +132,7 @@ function createMetricsServer(answer: (path: string) => Promise<Answer>, log: Log
       if (refusal !== undefined) return send(response, refusal);
       const path = (request.url ?? "").split("?", 1)[0] ?? "";
       answer(path).then(
-        (given) => send(response, given),
+        (page) => send(response, page),
         (error: unknown) => {
           log.error("metrics listener failed to answer", { path, error });
           send(response, plain(500, "failed; the cause is in the log"));

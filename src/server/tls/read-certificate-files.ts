@@ -63,10 +63,10 @@ async function readText(path: string): Promise<Content> {
 }
 
 async function readNow(path: string): Promise<Content> {
-  const problem = (words: string, reason: FileFault = "unreadable_file"): Content => ({
+  const problem = (message: string, reason: FileFault = "unreadable_file"): Content => ({
     kind: "problem",
     reason,
-    message: `${path}: ${words}`,
+    message: `${path}: ${message}`,
   });
   try {
     // Without O_NONBLOCK, opening a named pipe blocks a thread of the pool until somebody writes.

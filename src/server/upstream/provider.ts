@@ -212,13 +212,13 @@ function compileChannel(
   const byLack = new Map<string, UpstreamChannel>();
   function withoutCapabilities(lacked: readonly string[]): UpstreamChannel {
     const name = lacked.join(" ");
-    let kept = byLack.get(name);
-    if (kept === undefined) {
+    let restricted = byLack.get(name);
+    if (restricted === undefined) {
       const caps = new Set([...claimed].filter((capability) => !lacked.includes(capability)));
-      kept = { ...compiled, caps, claims: (capability) => caps.has(capability), lossEvidence: undefined };
-      byLack.set(name, kept);
+      restricted = { ...compiled, caps, claims: (capability) => caps.has(capability), lossEvidence: undefined };
+      byLack.set(name, restricted);
     }
-    return kept;
+    return restricted;
   }
   return compiled;
 }

@@ -71,9 +71,9 @@ export function openLedger(options: LedgerOptions): OpenLedger {
     () => accumulator.requests + (pending?.requests ?? 0),
   );
 
-  const giveUp = (report: Pending, why: string): void => {
+  const giveUp = (report: Pending, reason: string): void => {
     lost.inc(report.requests);
-    if (report.requests > 0) log.warn("usage is missing in the ledger", { requests: report.requests, why });
+    if (report.requests > 0) log.warn("usage is missing in the ledger", { requests: report.requests, why: reason });
     pending = undefined;
   };
 

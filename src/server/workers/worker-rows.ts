@@ -57,11 +57,11 @@ export function feedRows(channel: Channel, view: StateView): RowsFeed {
       sendAll();
       return;
     }
-    const own = mutations.filter(({ key }) => TABLES.some((table) => key.startsWith(table)));
-    if (own.length === 0) return;
+    const workerMutations = mutations.filter(({ key }) => TABLES.some((table) => key.startsWith(table)));
+    if (workerMutations.length === 0) return;
     send(
       "change",
-      own.map(({ key, value }) => (value === undefined ? [key] : [key, value])),
+      workerMutations.map(({ key, value }) => (value === undefined ? [key] : [key, value])),
     );
   };
   channel.on("rows.taken", (body) => {

@@ -235,8 +235,8 @@ function resultAnswer(result: JsonObject): ToolAnswer {
   return { kind: "result", result };
 }
 
-export function textAnswer(words: string): ToolAnswer {
-  return resultAnswer({ content: [{ type: "text", text: words }] });
+export function textAnswer(content: string): ToolAnswer {
+  return resultAnswer({ content: [{ type: "text", text: content }] });
 }
 
 function schema(properties: JsonObject, required: readonly string[]): JsonObject {

@@ -49,8 +49,8 @@ function placeOf(values: readonly Listed[], id: string): number {
 }
 
 function limitOf(query: URLSearchParams, most: number, usual: number): number {
-  const given = query.get("limit");
-  const limit = given === null ? usual : Number(given);
+  const limitText = query.get("limit");
+  const limit = limitText === null ? usual : Number(limitText);
   if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit;
   throw new Refused(400, `limit must be an integer of 1 to ${most}.`, "limit");
 }

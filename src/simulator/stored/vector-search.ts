@@ -33,8 +33,8 @@ export function searchVectorStore(call: RoutedCall): Answer {
   const { body, stored } = call;
   const store = storeOf(call);
   rule(body, "", COMPAT);
-  const given = body["query"];
-  const queries = typeof given === "string" ? [given] : (arrayOf(given) ?? []).map((each) => stringOf(each) ?? "");
+  const query = body["query"];
+  const queries = typeof query === "string" ? [query] : (arrayOf(query) ?? []).map((each) => stringOf(each) ?? "");
   const wanted = new Set(wordsOf(queries.join(" ")));
   const threshold = Number(objectOf(body["ranking_options"])?.["score_threshold"] ?? 0);
   const found = store.files

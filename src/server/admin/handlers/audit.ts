@@ -28,9 +28,9 @@ function headRecords(view: StateView): readonly AuditHeadRecord[] {
 
 export const auditHandlers: Pick<Handlers, "list_audit_records"> = {
   async list_audit_records({ query: { limit = DEFAULT_LIMIT, event, nodes }, signal }, { audit, cluster }) {
-    const own = audit.recent(limit, event);
-    if (nodes === undefined) return { value: { items: own } };
-    const { items, ...others } = await gather(cluster, { kind: "records", limit, event }, own, signal);
+    const localRecords = audit.recent(limit, event);
+    if (nodes === undefined) return { value: { items: localRecords } };
+    const { items, ...others } = await gather(cluster, { kind: "records", limit, event }, localRecords, signal);
     const records = sortByTime(items as unknown as readonly AuditRecord[], "ts");
     return { value: { items: records.slice(-limit), ...others } };
   },

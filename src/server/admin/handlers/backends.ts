@@ -70,11 +70,11 @@ function suspensionColumns(
 
 export const backendHandlers: Pick<Handlers, "list_backend_errors" | "list_backend_members"> = {
   async list_backend_errors({ params: { name }, query: { nodes }, signal }, { backends, cluster }) {
-    const own = backends.failures(name);
-    if (own === undefined) throw noSuchProvider();
+    const localFailures = backends.failures(name);
+    if (localFailures === undefined) throw noSuchProvider();
     const { nodeId: node } = cluster.status();
-    if (nodes === undefined) return { value: { items: own.map((failure) => ({ ...failure, node })) } };
-    const { items, ...others } = await gather(cluster, { kind: "failures", provider: name }, own, signal);
+    if (nodes === undefined) return { value: { items: localFailures.map((failure) => ({ ...failure, node })) } };
+    const { items, ...others } = await gather(cluster, { kind: "failures", provider: name }, localFailures, signal);
     return { value: { items: sortByTime(items as unknown as readonly BackendFailure[], "time").reverse(), ...others } };
   },
 
@@ -82,13 +82,13 @@ export const backendHandlers: Pick<Handlers, "list_backend_errors" | "list_backe
     const all = backends.members(name);
     if (all === undefined) throw noSuchProvider();
     const { nodeId: node } = cluster.status();
-    const own = all.slice(0, MAX_MEMBERS);
-    const ownCut = own.length < all.length ? [node] : [];
+    const shown = all.slice(0, MAX_MEMBERS);
+    const ownCut = shown.length < all.length ? [node] : [];
     if (nodes === undefined) {
-      const items = own.map((member) => ({ ...member, node }));
+      const items = shown.map((member) => ({ ...member, node }));
       return { value: { items, ...(ownCut.length > 0 && { cut: ownCut }) } };
     }
-    const { items, unanswered, cut } = await gather(cluster, { kind: "members", provider: name }, own, signal);
+    const { items, unanswered, cut } = await gather(cluster, { kind: "members", provider: name }, shown, signal);
     return {
       value: { items: items as unknown as readonly BackendMember[], unanswered, cut: [...ownCut, ...cut] },
     };

@@ -59,8 +59,8 @@ const REQUEST_ID = /^[!-~]{1,128}$/;
 
 /** Returns the caller's own id if it is valid. */
 function requestId({ headers }: Pick<IncomingMessage, "headers">): string {
-  const given = headers["x-request-id"];
-  return typeof given === "string" && REQUEST_ID.test(given) ? given : randomUUID();
+  const clientRequestId = headers["x-request-id"];
+  return typeof clientRequestId === "string" && REQUEST_ID.test(clientRequestId) ? clientRequestId : randomUUID();
 }
 
 /** Abort signals by request. A fastify decorator would be missing on requests whose path fastify cannot decode. */

@@ -24,8 +24,8 @@ export async function gatherAll(
   const names = new Set(tables.map(({ name }) => name));
   await Promise.all(
     [...names].map(async (name) => {
-      const own = (await sources.get(name)?.take())?.(now()) ?? [];
-      const all = await gather(name, own, signal);
+      const localRows = (await sources.get(name)?.take())?.(now()) ?? [];
+      const all = await gather(name, localRows, signal);
       if (all === undefined) return;
       gathered.set(name, { version: () => 0, take: () => fixedRows(all.items) });
       for (const id of all.unanswered) unanswered.add(id);

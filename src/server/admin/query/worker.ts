@@ -80,13 +80,13 @@ function handleMessage(message: ToWorker): void {
 
 function addRows(table: number, text: string): void {
   const rows = JSON.parse(text) as readonly (readonly unknown[])[];
-  const kept = tables[table];
+  const loaded = tables[table];
   const names = plan?.tables[table]?.columns.map((_, column) => `c${column}`) ?? [];
   for (const values of rows) {
     // Properties are always set in the same order, so that V8 gives all rows one hidden class, which the engine reads fast.
     const row: Record<string, unknown> = {};
     for (const [column, name] of names.entries()) row[name] = values[column];
-    kept?.push(row);
+    loaded?.push(row);
   }
 }
 

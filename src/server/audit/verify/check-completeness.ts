@@ -32,11 +32,11 @@ function checkGaps({ node, kid, assembler }: AssembledChain, add: AddFinding): v
 
 function checkKey({ node, kid, hasKey, unchecked, assembler, firstPlace }: AssembledChain, add: AddFinding): void {
   if (hasKey) return;
-  const why =
+  const reason =
     assembler.first === 0
       ? "no start record names this key"
       : `its start record is not in the input, which begins at ${assembler.first}`;
-  const message = `the chain's key is not known: ${why}; ${unchecked.length} signatures were not checked (-key ${kid}=BASE64 gives it)`;
+  const message = `the chain's key is not known: ${reason}; ${unchecked.length} signatures were not checked (-key ${kid}=BASE64 gives it)`;
   add({ kind: "key", node, kid, place: firstPlace, message });
 }
 

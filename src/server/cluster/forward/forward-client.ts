@@ -85,10 +85,10 @@ export function createForwardClient({ identity, self, timing = systemTiming }: F
     return made;
   }
 
-  function forget(address: string, given: PooledLink): void {
-    given.cancelIdleTimer();
-    given.link = undefined;
-    if (pool.get(address) === given) pool.delete(address);
+  function forget(address: string, pooled: PooledLink): void {
+    pooled.cancelIdleTimer();
+    pooled.link = undefined;
+    if (pool.get(address) === pooled) pool.delete(address);
   }
 
   function handlersOf(address: string, of: PooledLink): LinkHandlers {

@@ -70,9 +70,9 @@ export async function joinCluster(
     pause: (ms) => pause(ms, ports.signal),
     now: ports.now,
     onAnswer(address, answer) {
-      const line = `${address} ${answer.kind === "admitted" ? "" : answer.why}`;
+      const line = `${address} ${answer.kind === "admitted" ? "" : answer.reason}`;
       if (answer.kind === "admitted") ports.log.info("admitted to the cluster", { through: address });
-      else if (line !== reported) ports.log.info("not admitted yet", { address, why: answer.why });
+      else if (line !== reported) ports.log.info("not admitted yet", { address, why: answer.reason });
       reported = line;
     },
   });
@@ -96,14 +96,14 @@ export async function requestJoin(
     if (answer.kind !== "redirect") return answer;
     target = answer.address;
   }
-  return { kind: "refused", why: "its members name each other as leader: try again" };
+  return { kind: "refused", reason: "its members name each other as leader: try again" };
 }
 
 type JoinReply = JoinAnswer | { readonly kind: "redirect"; readonly address: string };
 
 function readJoinReply(reply: NetworkReply): JoinReply {
-  if (reply.kind === "unreachable") return { kind: reply.isSilent ? "silent" : "refused", why: reply.why };
-  if (reply.kind === "unknown") return { kind: "refused", why: reply.why };
+  if (reply.kind === "unreachable") return { kind: reply.isSilent ? "silent" : "refused", reason: reply.reason };
+  if (reply.kind === "unknown") return { kind: "refused", reason: reply.reason };
   const { outcome, members, epoch, forward_addr: address, code, message } = reply.header;
   if (outcome === "admitted" && Array.isArray(members)) {
     return {
@@ -113,8 +113,8 @@ function readJoinReply(reply: NetworkReply): JoinReply {
     };
   }
   if (outcome === "redirect" && typeof address === "string" && address !== "") return { kind: "redirect", address };
-  if (code === "no_cluster") return { kind: "silent", why: "it does not belong to a cluster yet" };
-  return { kind: "refused", why: typeof message === "string" ? message.slice(0, 300) : "it gave no reason" };
+  if (code === "no_cluster") return { kind: "silent", reason: "it does not belong to a cluster yet" };
+  return { kind: "refused", reason: typeof message === "string" ? message.slice(0, 300) : "it gave no reason" };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -157,7 +157,7 @@ export function createRejoinCheck(ports: RejoinPorts): () => void {
         ports.onAdmitted(answer.members);
         return;
       }
-      ports.log.info("not re-admitted", { address, why: answer.why });
+      ports.log.info("not re-admitted", { address, why: answer.reason });
     }
   };
 

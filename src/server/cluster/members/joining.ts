@@ -11,8 +11,8 @@ import type { Member } from "../../core/state/index.ts";
 
 export type JoinAnswer =
   | { readonly kind: "admitted"; readonly members: readonly Member[]; readonly recoveryEpoch: number }
-  | { readonly kind: "silent"; readonly why: string }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "silent"; readonly reason: string }
+  | { readonly kind: "refused"; readonly reason: string };
 
 export interface JoinPorts {
   /** Asks one address, and follows a follower's hint to its leader. Rejects only with the signal's reason. */
@@ -62,7 +62,7 @@ export async function join(
       const answer = await ports.ask(address, Math.min(remainingMs, ASK_TIMEOUT_MS));
       ports.onAnswer(address, answer);
       if (answer.kind === "admitted") return answer;
-      answers.set(address, answer.why);
+      answers.set(address, answer.reason);
       if (answer.kind !== "refused") continue;
       isSilent = false;
       silentSince = ports.now();

@@ -70,11 +70,11 @@ export function createPeers({ path, log, store, directory, status, monotonic, on
   const loggedRollbacks = new Map<string, string>();
 
   const logRollback = (id: string, { lastIndex, hadIndex }: Rollback): void => {
-    const words = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
-    if (loggedRollbacks.get(id) === words) return;
-    loggedRollbacks.set(id, words);
+    const message = `its log ends with entry ${lastIndex}, and entry ${hadIndex} was on its disk`;
+    if (loggedRollbacks.get(id) === message) return;
+    loggedRollbacks.set(id, message);
     log.error(
-      `a member lost entries that it had acknowledged (${words}): its data directory was restored from an old copy, or ` +
+      `a member lost entries that it had acknowledged (${message}): its data directory was restored from an old copy, or ` +
         "its disk lost writes. It is refused: move the directory away there, and let the node join with an empty one",
       { member: id },
     );

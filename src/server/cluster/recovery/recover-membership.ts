@@ -66,7 +66,7 @@ async function recover(path: string, storage: OpenedStorage, keep: readonly stri
   const { log } = storage;
   const facts = factsOf(path, storage);
   const plan = planRecovery(facts, keep);
-  if (plan.kind === "refused") throw new RecoveryRefused(plan.why);
+  if (plan.kind === "refused") throw new RecoveryRefused(plan.reason);
   if (plan.kind === "nothing") throw new RecoveryRefused(`the members are ${plan.members.join(", ")} already`);
   const { configuration, dropped } = plan;
 

@@ -8,7 +8,7 @@ export type RecoveryPlan =
   | { readonly kind: "change"; readonly configuration: Configuration; readonly dropped: readonly string[] }
   /** The cluster already has exactly these members. */
   | { readonly kind: "nothing"; readonly members: readonly string[] }
-  | { readonly kind: "refused"; readonly why: string };
+  | { readonly kind: "refused"; readonly reason: string };
 
 type PlanFacts = Pick<StorageFacts, "path" | "nodeId" | "lastConfiguration" | "isBlank">;
 
@@ -45,6 +45,6 @@ function reduceConfiguration(before: Configuration, nodeId: string, keep: readon
   };
 }
 
-function refused(why: string): RecoveryPlan {
-  return { kind: "refused", why };
+function refused(reason: string): RecoveryPlan {
+  return { kind: "refused", reason };
 }

@@ -143,7 +143,7 @@ export function createRequests(ports: RequestPorts): Requests {
     );
     if (reply.kind === "unreachable") return undefined;
     if (reply.kind === "unknown") {
-      throw new ClusterError("no_leader", `the leader was lost meanwhile (${reply.why}): check the members`, {
+      throw new ClusterError("no_leader", `the leader was lost meanwhile (${reply.reason}): check the members`, {
         details: { outcome: "unknown" },
       });
     }

@@ -83,9 +83,9 @@ export function createSnapshotReceiver(options: SnapshotReceiverOptions): Snapsh
     if (record.size === 0 || record.size > MAX_SNAPSHOT_BYTES) return refuse(link, "size");
     if (current !== undefined && current.link !== link) {
       if (isOlder(message, current.message)) return refuse(link, "older");
-      const given = current;
-      await given.file.close();
-      refuse(given.link, "superseded");
+      const superseded = current;
+      await superseded.file.close();
+      refuse(superseded.link, "superseded");
     } else if (current !== undefined) {
       throw new WireError("a second snapshot on one link");
     }

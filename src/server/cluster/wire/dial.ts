@@ -126,8 +126,8 @@ function dialAs(face: DialCredential, timeoutMs: number, options: DialOptions): 
       stage = "hello";
       const judged = identity.checkPeer(socket);
       if (judged.kind !== "node") {
-        const why = judged.kind === "refused" ? judged.reason : "the certificate is not a node's";
-        fail(new DialError("untrusted", "certificate", `${address}: ${why}`));
+        const reason = judged.kind === "refused" ? judged.reason : "the certificate is not a node's";
+        fail(new DialError("untrusted", "certificate", `${address}: ${reason}`));
         return;
       }
       if (to !== undefined && judged.id !== to) {

@@ -104,7 +104,7 @@ const FIRST_CAPACITY = 4 * 1024;
 
 export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH_FIELD): FrameDecoder {
   let limit = limitBytes;
-  let kept: Buffer = Buffer.alloc(0);
+  let pending: Buffer = Buffer.alloc(0);
   let keptBytes = 0;
   let failure: WireError | undefined;
 
@@ -119,13 +119,13 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH_FIELD): FrameDeco
   /** Takes the missing part of the first `target` bytes from `chunk`; returns the rest. */
   const keep = (chunk: Buffer, target: number): Buffer => {
     const taken = Math.min(target - keptBytes, chunk.length);
-    if (keptBytes + taken > kept.length) {
+    if (keptBytes + taken > pending.length) {
       const capacity = Math.min(target, Math.max(FIRST_CAPACITY, 2 * (keptBytes + taken)));
       const grown = Buffer.allocUnsafeSlow(Math.max(capacity, keptBytes + taken));
-      kept.copy(grown, 0, 0, keptBytes);
-      kept = grown;
+      pending.copy(grown, 0, 0, keptBytes);
+      pending = grown;
     }
-    chunk.copy(kept, keptBytes, 0, taken);
+    chunk.copy(pending, keptBytes, 0, taken);
     keptBytes += taken;
     return chunk.subarray(taken);
   };
@@ -144,14 +144,14 @@ export function createFrameDecoder(limitBytes = 4 + MAX_LENGTH_FIELD): FrameDeco
       }
       if (keptBytes < 4) rest = keep(rest, 4);
       if (keptBytes < 4) return;
-      const whole = frameBytes(kept);
+      const whole = frameBytes(pending);
       if (keptBytes < CHECKED_BYTES) rest = keep(rest, CHECKED_BYTES);
       if (keptBytes < CHECKED_BYTES) return;
-      checkFields(kept);
+      checkFields(pending);
       rest = keep(rest, whole);
       if (keptBytes < whole) return;
-      const frame = kept.subarray(0, whole);
-      kept = Buffer.alloc(0);
+      const frame = pending.subarray(0, whole);
+      pending = Buffer.alloc(0);
       keptBytes = 0;
       yield parseFrame(frame);
     }

@@ -92,8 +92,8 @@ function dropShare(ledger: Ledger, share: Share): void {
 
 function returnUnused(ledger: Ledger, share: Share, now: number): void {
   if (!hasPassed(share.leastSpareSince, UNUSED_MS, now)) return;
-  const kept = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + unitsForRisks(share.bucket);
-  const unused = share.queue.length + share.loanRequests.length > 0 ? 0 : share.leastSpare - kept;
+  const targetSpare = Math.ceil(LOW_WATERMARK * chunkOf(ledger, share.bucket)) + unitsForRisks(share.bucket);
+  const unused = share.queue.length + share.loanRequests.length > 0 ? 0 : share.leastSpare - targetSpare;
   if (unused > 0) {
     share.returned += unused;
     ledger.dirty.add(share);

@@ -41,12 +41,12 @@ export function definedProvider(
     docs: operation.docs ?? "",
     removeRequestFields: operation.remove_request_fields ?? [],
   };
-  const given: readonly ChannelOperation[] =
+  const channelOperations: readonly ChannelOperation[] =
     operation.channels !== undefined && operation.channels.length > 0
       ? operation.channels
       : [{ id: operation.schema?.name ?? "" }];
   const channels: Channel[] = [];
-  for (const change of given) {
+  for (const change of channelOperations) {
     const before = present?.channels.find(({ id }) => id === change.id);
     const channel = definedChannel(change, inherited, before);
     if (channel === undefined) return refusal(incomplete(change));

@@ -43,10 +43,10 @@ export function parametersText(
       ? `\`${name}\` is not called on a value but as \`${name}(…)\``
       : `\`${name}\` is called on a value: \`x.${name}(…)\``;
   }
-  const given = isMethod ? `${found[0]}.${name}(${found.slice(1).join(", ")})` : `${name}(${found.join(", ")})`;
+  const attempted = isMethod ? `${found[0]}.${name}(${found.slice(1).join(", ")})` : `${name}(${found.join(", ")})`;
   const ways = overloads.slice(0, LISTED).map((overload) => signature(name, overload));
   const more = overloads.length > LISTED ? ", …" : "";
-  return `there is no \`${given}\`; there is ${ways.map((way) => `\`${way}\``).join(", ")}${more}`;
+  return `there is no \`${attempted}\`; there is ${ways.map((way) => `\`${way}\``).join(", ")}${more}`;
 }
 
 function signature(name: string, { params, isMethod }: Overload): string {

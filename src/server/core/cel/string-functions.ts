@@ -78,8 +78,8 @@ function split(frame: Frame, text: string, by: string, limit: bigint): Value | F
   const parts = by === "" ? Array.from(text) : text.split(by);
   if (!charge(frame, parts.length)) return COST_FAULT;
   if (limit < 0n || parts.length <= Number(limit)) return parts;
-  const kept = Number(limit) - 1;
-  return [...parts.slice(0, kept), parts.slice(kept).join(by)];
+  const splitCount = Number(limit) - 1;
+  return [...parts.slice(0, splitCount), parts.slice(splitCount).join(by)];
 }
 
 /** Matches Unicode white space and the line controls, but not the byte order mark. */

@@ -84,32 +84,34 @@ export function substituted(type: Type, bindings: Bindings, close = false): Type
 /** Returns whether a value of `from` is assignable to `to`; binds type parameters, even if it returns false. */
 export function assign(to: Type, from: Type, bindings: Bindings): boolean {
   const wanted = resolved(to, bindings);
-  const given = resolved(from, bindings);
-  if (wanted === given) return true;
-  if (given.kind === "param") return bind(given.name, wanted, bindings);
-  if (wanted.kind === "param") return bind(wanted.name, given, bindings);
+  const source = resolved(from, bindings);
+  if (wanted === source) return true;
+  if (source.kind === "param") return bind(source.name, wanted, bindings);
+  if (wanted.kind === "param") return bind(wanted.name, source, bindings);
   if (to.kind === "param") {
     // The parameter was bound by an earlier argument. Wherever one of the two types is `dyn`, their common type is
     // `dyn` too.
-    const fits = assign(wanted, given, bindings);
-    if (fits) bindings.set(to.name, widened(wanted, given, bindings));
+    const fits = assign(wanted, source, bindings);
+    if (fits) bindings.set(to.name, widened(wanted, source, bindings));
     return fits;
   }
-  if (wanted.kind === "dyn" || given.kind === "dyn") return true;
+  if (wanted.kind === "dyn" || source.kind === "dyn") return true;
   switch (wanted.kind) {
     case "list":
-      return given.kind === "list" && assign(wanted.item, given.item, bindings);
+      return source.kind === "list" && assign(wanted.item, source.item, bindings);
     case "map":
       return (
-        given.kind === "map" && assign(wanted.key, given.key, bindings) && assign(wanted.value, given.value, bindings)
+        source.kind === "map" &&
+        assign(wanted.key, source.key, bindings) &&
+        assign(wanted.value, source.value, bindings)
       );
     case "record":
-      return given.kind === "record" && given.name === wanted.name;
+      return source.kind === "record" && source.name === wanted.name;
     case "timestamp":
     case "duration":
-      return given.kind === wanted.kind || given.kind === "null";
+      return source.kind === wanted.kind || source.kind === "null";
     default:
-      return given.kind === wanted.kind;
+      return source.kind === wanted.kind;
   }
 }
 

@@ -20,7 +20,7 @@ export interface RehearsalQuestion {
    * Findings by detector name, reported for each text that the detector reads, instead of running it. For detectors that need a
    * model or a server.
    */
-  readonly given?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
+  readonly stubFindings?: ReadonlyMap<string, readonly Pick<Annotation, "category" | "label" | "score">[]> | undefined;
   /**
    * True to show the results of operators that use a key. With them, a user of rehearsals could find the value behind a result
    * by rehearsing guesses.

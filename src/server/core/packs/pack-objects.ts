@@ -43,8 +43,8 @@ export function controlsOf({ controls }: Values): readonly string[] {
 
 /** Returns the fields that differ in meaning, ignoring names and controls. */
 export function differing(list: ListName, one: Values, other: Values): readonly string[] {
-  const bare = ({ controls: _, name: __, ...rest }: Values): Values => rest;
-  const [a, b] = [bare(one), bare(other)];
+  const withoutControls = ({ controls: _, name: __, ...rest }: Values): Values => rest;
+  const [a, b] = [withoutControls(one), withoutControls(other)];
   return isDeepStrictEqual(a, b) ? [] : differingFields(LISTS[list], a, b);
 }
 

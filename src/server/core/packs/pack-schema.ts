@@ -17,7 +17,7 @@ import { MECHANISMS } from "./mechanisms.ts";
 
 const MAX_CONTROLS = 1_000;
 
-const words = (description: string): Schema<string> =>
+const describedText = (description: string): Schema<string> =>
   text(description, { minLength: 1, maxLength: 1_024, pattern: "^[^\\u0000-\\u001f\\u007f]*$" });
 
 const packId = (description: string): Schema<string> =>
@@ -31,26 +31,26 @@ const controlId = text("Identifier of a control: the framework with its edition,
 
 const control = object("A control that the pack cites.", {
   id: required(controlId),
-  title: required(words("What the control is about, in a few words.")),
-  citation: required(words("Source of the control: publication, edition and place.")),
+  title: required(describedText("What the control is about, in a few words.")),
+  citation: required(describedText("Source of the control: publication, edition and place.")),
 });
 
 const attachment = object("Controls that are attached to a rule of another pack.", {
   pack: required(packId("Pack that contains the rule. It must be one of `builds_on`.")),
-  rule: required(words("Name of the rule.")),
+  rule: required(describedText("Name of the rule.")),
   controls: required(list("Controls to attach.", controlId, { minItems: 1, uniqueItems: true })),
 });
 
 const mapping = object("A control that is implemented by something other than a rule.", {
   control: required(controlId),
   mechanism: required(choice("Mechanism that implements the control.", MECHANISMS)),
-  note: required(words("What must be configured, and what is not covered.")),
+  note: required(describedText("What must be configured, and what is not covered.")),
 });
 
 export const packSchema = object("A pack of controls.", {
   id: required(packId("Id of the pack.")),
   version: required(text("Version of the pack.", { pattern: "^\\d+\\.\\d+\\.\\d+$", examples: ["1.0.0"] })),
-  title: required(words("Purpose of the pack, in one line.")),
+  title: required(describedText("Purpose of the pack, in one line.")),
   builds_on: list("Packs that the document must already contain.", packId("Id of a pack."), {
     maxItems: 32,
     uniqueItems: true,

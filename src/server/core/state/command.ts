@@ -61,10 +61,10 @@ export function define<P>(
     level,
     shape: () => shapeOf(fields),
     make: (p) => ({ t: name, v: version, p }),
-    run(given, site) {
+    run(params, site) {
       let parsed: P;
       try {
-        parsed = fields(given);
+        parsed = fields(params);
       } catch (error) {
         if (error instanceof Malformed) return refused("invalid");
         throw error;

@@ -150,8 +150,8 @@ export function outlivesRestore(key: string): boolean {
 
 /** Returns the shapes of all tables, by key prefix. */
 export function rowShapes(): Readonly<Record<string, Shape>> {
-  const kept = Object.entries(TABLES).map(([name, rows]) => [name, rows.shape()] as const);
-  return Object.fromEntries([...kept, ...Object.entries(PASSING).map(([name, shape]) => [name, shape()] as const)]);
+  const shapes = Object.entries(TABLES).map(([name, rows]) => [name, rows.shape()] as const);
+  return Object.fromEntries([...shapes, ...Object.entries(PASSING).map(([name, shape]) => [name, shape()] as const)]);
 }
 
 /** Returns the row that maps the id of a `key/` row to its name. */

@@ -94,12 +94,12 @@ interface RefusalHandlers {
 function createJudge({ onClockRefused, onClockAccepted, onKeysRefused, onRepeat }: RefusalHandlers): PresentedJudge {
   let date: string | undefined;
   let reason: "clock" | "keys" = "clock";
-  const verdictOn = (codes: readonly string[], words: string): PresentedVerdict => {
-    if (codes.some((code) => KEY_ERROR_TYPES.has(code)) || KEY_ERROR_MESSAGE.test(words)) {
+  const verdictOn = (codes: readonly string[], message: string): PresentedVerdict => {
+    if (codes.some((code) => KEY_ERROR_TYPES.has(code)) || KEY_ERROR_MESSAGE.test(message)) {
       reason = "keys";
       return onKeysRefused() ? "again" : "accept";
     }
-    if (!codes.some((code) => CLOCK_ERROR_TYPES.has(code)) && !CLOCK_ERROR_MESSAGE.test(words)) return "accept";
+    if (!codes.some((code) => CLOCK_ERROR_TYPES.has(code)) && !CLOCK_ERROR_MESSAGE.test(message)) return "accept";
     return onClockRefused(date) ? "again" : "accept";
   };
   return {
@@ -116,8 +116,8 @@ function createJudge({ onClockRefused, onClockAccepted, onKeysRefused, onRepeat 
       return status === 403 && isPlain ? "read" : "accept";
     },
     judgeBody: (body) => {
-      const { codes, words } = errorIn(body);
-      return verdictOn(codes, words);
+      const { codes, message } = errorIn(body);
+      return verdictOn(codes, message);
     },
     onRepeat: () => onRepeat(reason),
   };
@@ -133,7 +133,7 @@ function nameIn(type: string): string {
   );
 }
 
-function errorIn(body: string): { readonly codes: readonly string[]; readonly words: string } {
+function errorIn(body: string): { readonly codes: readonly string[]; readonly message: string } {
   try {
     const parsed = JSON.parse(body) as Readonly<Record<string, unknown>> | null;
     const inner = (typeof parsed?.["error"] === "object" ? parsed["error"] : undefined) as typeof parsed | undefined;
@@ -141,9 +141,9 @@ function errorIn(body: string): { readonly codes: readonly string[]; readonly wo
       [parsed, inner].flatMap((from) => names.map((name) => from?.[name])).filter((it) => typeof it === "string");
     return {
       codes: texts(["__type", "code", "Code", "type"]).map(nameIn),
-      words: texts(["message", "Message"]).join(" "),
+      message: texts(["message", "Message"]).join(" "),
     };
   } catch {
-    return { codes: [], words: "" };
+    return { codes: [], message: "" };
   }
 }

@@ -18,7 +18,7 @@ interface CachedValue<Value> {
 interface ExchangedTokens<Value> {
   /** Returns the value for a caller's token. `key`: digest of the token. */
   find(key: string, now: number): Value | undefined;
-  put(key: string, kept: CachedValue<Value>): void;
+  put(key: string, cached: CachedValue<Value>): void;
   size(): number;
 }
 
@@ -28,36 +28,36 @@ export function createExchangedTokens<Value>(): ExchangedTokens<Value> {
   const keysByCaller = new Map<string, Set<string>>();
 
   function remove(key: string): void {
-    const kept = tokens.get(key);
-    if (kept === undefined) return;
+    const cached = tokens.get(key);
+    if (cached === undefined) return;
     tokens.delete(key);
-    const callerKeys = keysByCaller.get(kept.principal);
+    const callerKeys = keysByCaller.get(cached.principal);
     callerKeys?.delete(key);
-    if (callerKeys?.size === 0) keysByCaller.delete(kept.principal);
+    if (callerKeys?.size === 0) keysByCaller.delete(cached.principal);
   }
 
   return {
     find(key, now) {
-      const kept = tokens.get(key);
-      if (kept === undefined) return undefined;
-      if (now >= kept.until) {
+      const cached = tokens.get(key);
+      if (cached === undefined) return undefined;
+      if (now >= cached.until) {
         remove(key);
         return undefined;
       }
       tokens.delete(key);
-      tokens.set(key, kept);
-      return kept.value;
+      tokens.set(key, cached);
+      return cached.value;
     },
-    put(key, kept) {
+    put(key, cached) {
       remove(key);
-      const callerKeys = keysByCaller.get(kept.principal) ?? new Set();
+      const callerKeys = keysByCaller.get(cached.principal) ?? new Set();
       const [oldest] = callerKeys;
       if (callerKeys.size >= MAX_TOKENS_PER_CALLER && oldest !== undefined) remove(oldest);
       const leastRecent = tokens.size >= MAX_TOKENS ? tokens.oldest() : undefined;
       if (leastRecent !== undefined) remove(leastRecent.key);
       // The caller's set may have been removed with its last token.
-      keysByCaller.set(kept.principal, callerKeys.add(key));
-      tokens.set(key, kept);
+      keysByCaller.set(cached.principal, callerKeys.add(key));
+      tokens.set(key, cached);
     },
     size: () => tokens.size,
   };

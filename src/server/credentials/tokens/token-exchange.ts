@@ -85,8 +85,8 @@ export function createExchanger(credential: TokenExchangeCredential, options: Ex
   const slots = createSemaphore({
     permits: MAX_CONCURRENT,
     maxWaiting: MAX_WAITING,
-    refusal(why) {
-      const text = why === "full" ? "too many are waiting for it" : `no free slot within ${WAIT_LIMIT_MS / 1_000} s`;
+    refusal(reason) {
+      const text = reason === "full" ? "too many are waiting for it" : `no free slot within ${WAIT_LIMIT_MS / 1_000} s`;
       return new TokenFailure(text, { isTransient: true });
     },
   });

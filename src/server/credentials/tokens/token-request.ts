@@ -172,8 +172,8 @@ function failureOf(answer: TokenAnswer | undefined, fault: unknown): TokenFailur
   }
   const type = json?.["token_type"];
   if (status === 200 && typeof type === "string" && type.toLowerCase() !== "bearer") return NOT_A_BEARER_TOKEN;
-  const words = status === 200 ? "the endpoint's answer contains no token" : `the endpoint answers ${status}`;
-  return new TokenFailure(words, {
+  const message = status === 200 ? "the endpoint's answer contains no token" : `the endpoint answers ${status}`;
+  return new TokenFailure(message, {
     isTransient: true,
     isEndpointGone: status === 404 || status === 410,
     retryAfterMs: Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? retryAfterMs : undefined,
@@ -206,8 +206,9 @@ function describeFault(fault: unknown): string {
   const { code } = fault as NodeJS.ErrnoException;
   const proxied = connectionErrorText(fault);
   if (code === "FORWARD_PROXY" && proxied !== undefined) return proxied;
-  const own = fault.message.startsWith("its ") ? fault.message : undefined;
+  const detail = fault.message.startsWith("its ") ? fault.message : undefined;
   return (
-    own ?? (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the request to the endpoint failed")
+    detail ??
+    (typeof code === "string" ? `the endpoint cannot be reached: ${code}` : "the request to the endpoint failed")
   );
 }

@@ -68,10 +68,10 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     const name = nameOfShare(share);
     const recalls = Array.from(borrowersToRecall(share), async (borrower) => {
       if (asks.every(({ loan }) => loan.borrower === borrower)) return;
-      const given = await processes
+      const recallAnswer = await processes
         .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
         .catch(() => "silent" as const);
-      applyRecallAnswer(borrower, share, given);
+      applyRecallAnswer(borrower, share, recallAnswer);
     });
     await Promise.all(recalls);
     recalling.delete(share);

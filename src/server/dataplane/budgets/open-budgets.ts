@@ -180,9 +180,9 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
     now,
     lendTo: lender.open,
     giveBack(name) {
-      const given = returnSpare(ledger, name, now());
+      const returned = returnSpare(ledger, name, now());
       accounts.onLedgerChanged();
-      return given;
+      return returned;
     },
     async tell() {
       reportSoon(ledger);

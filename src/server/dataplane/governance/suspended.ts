@@ -40,8 +40,8 @@ export function suspendedError(
   const isOfCaller = CALLER_KINDS.has(kind);
   // The name is left out for the caller's own key, profile or issuer: it knows its key, and need not learn internal names.
   const named = isOfCaller ? DISPLAY_NAMES[kind] : `${DISPLAY_NAMES[kind]} ${name}`;
-  const why = reason === "" ? "." : `: ${reason}`;
-  return new GatewayError("suspended", `${named} is suspended${why}`, {
+  const suffix = reason === "" ? "." : `: ${reason}`;
+  return new GatewayError("suspended", `${named} is suspended${suffix}`, {
     by: { kind: "suspension", name: `${kind}:${name}` },
     ...(isOfCaller && { suspended: "caller" as const }),
     ...(until !== null && { retryAfterSeconds: Math.max(1, Math.ceil((until - now) / 1_000)) }),

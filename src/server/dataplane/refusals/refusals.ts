@@ -154,11 +154,11 @@ export function createRefusals(clock: Clock, onRefused: (refusal: Refusal) => vo
   }
 
   return {
-    refused(given) {
-      const { code, requestId, at } = given;
+    refused(refused) {
+      const { code, requestId, at } = refused;
       if (UPSTREAM_CODES.has(code)) return;
-      const by = causeOf(given);
-      const refusal = { ...given, by };
+      const by = causeOf(refused);
+      const refusal = { ...refused, by };
       const second = secondNow();
       const row = rowOf(refusal, second);
       row.tally.count(second);

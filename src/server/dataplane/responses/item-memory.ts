@@ -48,9 +48,9 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
   const all = new FifoMap<RememberedItem, RememberedItem>();
   let bytes = 0;
 
-  function drop(kept: RememberedItem): void {
-    const { caller, id, size } = kept;
-    all.delete(kept);
+  function drop(remembered: RememberedItem): void {
+    const { caller, id, size } = remembered;
+    all.delete(remembered);
     caller.items.delete(id);
     caller.bytes -= size;
     bytes -= size;
@@ -84,23 +84,23 @@ export function createItemMemory({ maxBytes, now }: ItemMemoryOptions): ItemMemo
       const caller = callerOf(name);
       dropOldest(caller.items, () => caller.bytes + size <= share);
       dropOldest(all, () => bytes + size <= maxBytes);
-      const kept: RememberedItem = { caller, id, item, until: time + TTL_MS, size };
+      const remembered: RememberedItem = { caller, id, item, until: time + TTL_MS, size };
       callers.set(name, caller); // the caller may have been removed together with its last item
-      caller.items.set(id, kept);
+      caller.items.set(id, remembered);
       caller.bytes += size;
-      all.set(kept, kept);
+      all.set(remembered, remembered);
       bytes += size;
     },
     recall(name, id) {
-      const kept = callers.get(name)?.items.get(id);
-      if (kept === undefined) return undefined;
-      if (kept.until > now()) return kept.item;
-      drop(kept);
+      const remembered = callers.get(name)?.items.get(id);
+      if (remembered === undefined) return undefined;
+      if (remembered.until > now()) return remembered.item;
+      drop(remembered);
       return undefined;
     },
     forget(name, isOfResponse) {
       const found = [...(callers.get(name)?.items.values() ?? [])].filter(({ id }) => isOfResponse(id));
-      for (const kept of found) drop(kept);
+      for (const remembered of found) drop(remembered);
       return found.length > 0;
     },
     bytes: () => bytes,

@@ -42,8 +42,8 @@ const MAX_SEALED_LENGTH = 4 << 20;
  * opened until this process ends.
  */
 export function sealKeysOf(material: readonly SealKey[] | undefined): SealKeys {
-  const given = material?.length ? material : [{ id: "process", key: randomBytes(KEY_BYTES) }];
-  const all = given.map(({ id, key }) => ({
+  const sealKeys = material?.length ? material : [{ id: "process", key: randomBytes(KEY_BYTES) }];
+  const all = sealKeys.map(({ id, key }) => ({
     id: id.replaceAll(/[^A-Za-z0-9]/g, "").slice(-8),
     key: new Uint8Array(hkdfSync("sha256", key, "", "responses-reasoning/v1", KEY_BYTES)),
   }));

@@ -71,7 +71,7 @@ export function compileEnsemble(guardrails: Guardrails, options: EnsembleOptions
     kind: "ensemble",
     ensemble: Object.freeze({
       members: Object.freeze(members),
-      run: (segments, given) => run(members, segments, given, scanning),
+      run: (segments, runOptions) => run(members, segments, runOptions, scanning),
       stretchReader: (names) => createStretchReader(members, names, scanning),
       runLater: createBackground(members, { maxInFlight, timeoutMs: durationMs(timeout) }, scanning),
     } satisfies Ensemble),

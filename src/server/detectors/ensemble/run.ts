@@ -35,7 +35,7 @@ export function run(
     names,
     schedule,
     ignoresThresholds,
-    given,
+    stubFindings,
     earlier,
     tracer,
     isStreamSegment = false,
@@ -45,9 +45,11 @@ export function run(
   const getSignal = typeof signal === "function" ? signal : () => signal;
   if (typeof signal !== "function") signal.throwIfAborted();
   // Stub findings must not be cached as findings of the text.
-  const scanning = isStreamSegment || given !== undefined ? { ...remembering, entries: 0 } : remembering;
+  const scanning = isStreamSegment || stubFindings !== undefined ? { ...remembering, entries: 0 } : remembering;
   const stubbed =
-    given === undefined ? members : members.map((member) => replaceByStub(member, given.get(member.name)));
+    stubFindings === undefined
+      ? members
+      : members.map((member) => replaceByStub(member, stubFindings.get(member.name)));
   const effectiveMembers =
     ignoresThresholds === true ? stubbed.map((member): Member => ({ ...member, threshold: 0 })) : stubbed;
   const selected = effectiveMembers.filter(({ name }) => names === undefined || names.has(name));
@@ -75,8 +77,8 @@ export function run(
   });
 }
 
-const replaceByStub = (member: Member, given: readonly StubFinding[] | undefined): Member =>
-  given === undefined ? member : withStubDetector(member, given);
+const replaceByStub = (member: Member, findings: readonly StubFinding[] | undefined): Member =>
+  findings === undefined ? member : withStubDetector(member, findings);
 
 const runsIn = (own: Schedule, schedule: NonNullable<RunOptions["schedule"]>): boolean =>
   own === "overlap" ? schedule !== "sync" : schedule !== "overlap";

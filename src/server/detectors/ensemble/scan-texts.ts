@@ -52,18 +52,18 @@ export function scan(
 ): Detection | Promise<Detection> {
   const { cache, entries, scansInProgress, metrics, now } = scanning;
   const keys = keysOf(detector, texts, all, scanning);
-  const given: KnownFindings[] = keys.map((key) =>
+  const known: KnownFindings[] = keys.map((key) =>
     key === undefined
       ? undefined
       : (cache.get(key, entries) ?? (isStreamSegment ? undefined : scansInProgress.get(key))),
   );
   const missing: number[] = [];
-  for (let at = 0; at < given.length; at++) if (given[at] === undefined) missing.push(at);
-  if (entries > 0) countCacheUse(metrics, name, given.length, missing.length);
+  for (let at = 0; at < known.length; at++) if (known[at] === undefined) missing.push(at);
+  if (entries > 0) countCacheUse(metrics, name, known.length, missing.length);
   const found = (findings: readonly Finding[]): void => {
     if (findings.length > 0) metrics.countFindings(name, findings);
   };
-  for (const one of given) if (Array.isArray(one)) found(one);
+  for (const one of known) if (Array.isArray(one)) found(one);
   const begun = now();
   const scanTexts = (wanted: readonly number[]): Detection | Promise<Detection> => {
     if (wanted.length === 0) return [];
@@ -81,7 +81,7 @@ export function scan(
     missing.forEach((at, i) => {
       const key = keys[at];
       const findings = detection[i] as readonly Finding[];
-      given[at] = findings;
+      known[at] = findings;
       if (key === undefined) return;
       const evicted = cache.put(key, findings, entries);
       if (evicted > 0) metrics.countEvicted(evicted);
@@ -91,7 +91,7 @@ export function scan(
   const reading = scanTexts(missing);
   if (!(reading instanceof Promise)) {
     storeDetection(reading);
-    return given.some((one) => one instanceof Promise) ? awaitOtherScans(given, scanTexts) : (given as Detection);
+    return known.some((one) => one instanceof Promise) ? awaitOtherScans(known, scanTexts) : (known as Detection);
   }
   const taken = reading.then(storeDetection);
   missing.forEach((at, i) => {
@@ -104,7 +104,7 @@ export function scan(
     };
     flight.then(forgetScan, forgetScan);
   });
-  return taken.then(() => awaitOtherScans(given, scanTexts));
+  return taken.then(() => awaitOtherScans(known, scanTexts));
 }
 
 function countCacheUse(
@@ -140,12 +140,12 @@ function keysOf(
 
 /** Awaits scans of other requests. Scans that ended with their request are repeated here, in one call. */
 async function awaitOtherScans(
-  given: readonly KnownFindings[],
+  known: readonly KnownFindings[],
   read: (wanted: readonly number[]) => Detection | Promise<Detection>,
 ): Promise<Detection> {
   const findings: (readonly Finding[])[] = [];
   const failedIndexes: number[] = [];
-  for (const [at, one] of given.entries()) {
+  for (const [at, one] of known.entries()) {
     const joined = one instanceof Promise ? await one.catch(() => undefined) : one;
     if (joined === undefined) failedIndexes.push(at);
     findings.push(joined ?? []);

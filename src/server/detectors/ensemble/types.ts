@@ -55,7 +55,7 @@ export interface RunOptions {
    */
   readonly isStreamSegment?: boolean;
   /** Findings by detector name, which replace the scans of that detector for each text. */
-  readonly given?: ReadonlyMap<string, readonly StubFinding[]> | undefined;
+  readonly stubFindings?: ReadonlyMap<string, readonly StubFinding[]> | undefined;
   /** Treats every `threshold` as 0: reports findings of any score. */
   readonly ignoresThresholds?: boolean;
   /** Findings of the `sync` detectors, for the `overlap` detectors that confirm. */

@@ -52,7 +52,7 @@ export type BuiltModelDetector =
        * Queries the server's metadata if they are not known; `undefined` if the graph runs in this process. Rejects
        * with a `DetectorError`, or with the signal's reason.
        */
-      readonly reach: ((signal: AbortSignal) => Promise<void>) | undefined;
+      readonly checkReachable: ((signal: AbortSignal) => Promise<void>) | undefined;
       readonly probe: DetectorProbe | undefined;
     }
   /** Problems of the configuration; their paths begin at the detector. */
@@ -129,7 +129,7 @@ export function createModelDetector(
       }
     },
     // Without a text, the server's metadata are queried, and examples are embedded.
-    reach: graph.kind === "served" ? async (signal) => void (await readTexts([], signal)) : undefined,
+    checkReachable: graph.kind === "served" ? async (signal) => void (await readTexts([], signal)) : undefined,
     probe:
       graph.kind === "served" && server !== undefined && own.remote !== undefined
         ? probeOf(name, own.remote, server, (signal) => readTexts([HARMLESS], signal))

@@ -47,8 +47,8 @@ export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | read
   }
   const problems: FileProblem[] = [];
   const pathOf = (key: "model" | "tokenizer", ofView: string | undefined): string => {
-    const given = keys[key] === undefined ? undefined : resolve(keys[key]);
-    const path = given ?? ofView;
+    const configured = keys[key] === undefined ? undefined : resolve(keys[key]);
+    const path = configured ?? ofView;
     if (path === undefined) {
       problems.push({ key: "ref", message: `the model \`${keys.ref}\` has no ${key === "model" ? "graph" : key}` });
     } else if (!isFile(path)) problems.push({ key, message: `there is no file ${path}` });
@@ -69,8 +69,8 @@ export function filesOf(keys: Keys, views: Views): ModelFiles | TextFiles | read
  * Returns the path of `config.json`: beside the graph, or above the folder into which exporters put graphs; if the
  * graph is on a server, beside the tokenizer.
  */
-function configOf(given: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
-  if (given !== undefined) return resolve(given);
+function configOf(configured: string | undefined, view: ModelView | undefined, graph: string): string | undefined {
+  if (configured !== undefined) return resolve(configured);
   if (view !== undefined) return view.config;
   if (graph === "") return undefined;
   const beside = [dirname(graph), dirname(dirname(graph))].map((folder) => join(folder, "config.json"));

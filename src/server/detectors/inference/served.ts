@@ -96,6 +96,6 @@ export const probeOf = (
     );
     if (status !== 200) throw new DetectorError("failed", `its server is not ready: it answered ${status}`);
     await read(signal);
-    return { words: `${new URL(endpoint).origin} serves \`${model}\`, which reads a text`, isDoubtful: false };
+    return { message: `${new URL(endpoint).origin} serves \`${model}\`, which reads a text`, isDoubtful: false };
   },
 });

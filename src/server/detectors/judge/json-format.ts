@@ -87,9 +87,9 @@ const SHAPES = ["verdicts", "labels", "label"] as const;
 function verdictsIn(members: Members, labels: readonly string[]): readonly Verdict[] {
   const shapes = SHAPES.filter((name) => Object.hasOwn(members, name));
   if (shapes.length !== 1) throw invalidAnswer("does not say its verdicts in one way");
-  const given = givenIn(members, shapes[0] as (typeof SHAPES)[number], labels);
+  const answered = givenIn(members, shapes[0] as (typeof SHAPES)[number], labels);
   const best = new Map<string, number>();
-  for (const { label: answeredLabel, score } of given) {
+  for (const { label: answeredLabel, score } of answered) {
     const label = labelOf(answeredLabel, labels);
     best.set(label, Math.max(best.get(label) ?? 0, scoreOf(score)));
   }

@@ -117,7 +117,7 @@ export function createJudge(config: DetectorConfig, name: string, options: Judge
     async ask(callModel, signal) {
       await judging(own, name, { ...options, callModel })({ kind: "user", text: HARMLESS, context: [] }, signal);
       const proved = own.format === "json" ? "" : ", which labels and text reach";
-      return { words: `\`${own.model}\` of ${own.provider} judges a text${proved}`, isDoubtful: false };
+      return { message: `\`${own.model}\` of ${own.provider} judges a text${proved}`, isDoubtful: false };
     },
   };
   return { kind: "detector", detector, gives: labels.map((label) => `${category}/${label}`), probe };

@@ -40,11 +40,11 @@ export async function probeAnalyzer(
   const lacking = known === undefined ? [] : entities.filter((entity) => !known.has(entity));
   if (lacking.length === 0) {
     const knows = known === undefined ? "" : `, knows ${known.size} types in \`${language}\``;
-    return { words: `reads a text${knows}`, isDoubtful: false };
+    return { message: `reads a text${knows}`, isDoubtful: false };
   }
   const more = lacking.length > MAX_SHOWN ? ` and ${lacking.length - MAX_SHOWN} more` : "";
-  const words = `reads a text, but does not know ${lacking.slice(0, MAX_SHOWN).join(", ")}${more} in \`${language}\``;
-  return { words, isDoubtful: true };
+  const message = `reads a text, but does not know ${lacking.slice(0, MAX_SHOWN).join(", ")}${more} in \`${language}\``;
+  return { message, isDoubtful: true };
 }
 
 /** Parses a list of names. Returns `undefined` if the body is not one. */

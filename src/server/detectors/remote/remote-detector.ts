@@ -101,12 +101,12 @@ type Analyze = (text: string, signal: AbortSignal) => Promise<readonly Finding[]
 
 function analyzer(endpoint: Endpoint, { path, headers: own, asked }: Call, terms: AnswerTerms): Analyze {
   const headers = [...own, "content-type", "application/json"];
-  return async (given, signal) => {
+  return async (original, signal) => {
     // White space has no findings, and an analyzer refuses empty text.
-    if (given.trim() === "") return [];
+    if (original.trim() === "") return [];
     // Half a surrogate pair is a character in Python but invalid in UTF-8. It is replaced by another character of one
     // unit, which counts the same.
-    const text = given.toWellFormed();
+    const text = original.toWellFormed();
     const body = JSON.stringify({ text, ...asked });
     const answer = await endpoint.send({ method: "POST", path, headers, body, maxBytes: MAX_ANSWER_BYTES }, signal);
     if (answer.status !== 200) throw new DetectorError("failed", `its server answered ${answer.status}`);

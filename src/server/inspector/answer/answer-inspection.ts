@@ -361,6 +361,6 @@ class AnswerInspector implements AnswerInspection {
 }
 
 function unreadable(cause: unknown): GatewayError {
-  const why = cause instanceof UnreadableAnswer ? cause.message : "guardrails cannot inspect the answer";
-  return new GatewayError("upstream_invalid", `The response was not passed on: ${why}.`, { cause });
+  const message = cause instanceof UnreadableAnswer ? cause.message : "guardrails cannot inspect the answer";
+  return new GatewayError("upstream_invalid", `The response was not passed on: ${message}.`, { cause });
 }

@@ -14,14 +14,14 @@ const MAX_WAIT_MS = 310_000;
 /** Returns the error for an answer. Reads the body up to a limit. `token` never appears in the message. */
 export async function readRefusal(answer: HubAnswer, token: string | undefined): Promise<ModelError> {
   const detail = await readErrorMessage(answer, token);
-  const { fault, words } = interpretRefusal(answer, detail, token !== undefined && !answer.hasLeftOrigin);
-  const message = `${originAndPath(answer.url)}: ${words}${detail === "" ? "" : ` (${detail})`}`;
+  const { fault, explanation } = interpretRefusal(answer, detail, token !== undefined && !answer.hasLeftOrigin);
+  const message = `${originAndPath(answer.url)}: ${explanation}${detail === "" ? "" : ` (${detail})`}`;
   return new ModelError(fault, message, { retryAfterMs: fault === "unreachable" ? retryAfterMs(answer) : undefined });
 }
 
 interface Refusal {
   readonly fault: ModelFault;
-  readonly words: string;
+  readonly explanation: string;
 }
 
 const NOT_FOUND_TEXTS: Readonly<Record<string, string>> = {
@@ -32,9 +32,10 @@ const NOT_FOUND_TEXTS: Readonly<Record<string, string>> = {
 
 function interpretRefusal({ status, headers, hasLeftOrigin }: HubAnswer, message: string, withToken: boolean): Refusal {
   const code = headers["x-error-code"] ?? "";
-  const denied = (words: string): Refusal => ({ fault: "denied", words });
+  const denied = (explanation: string): Refusal => ({ fault: "denied", explanation });
   // A signed address has expired; the next attempt gets a new one.
-  if (status === 403 && hasLeftOrigin) return { fault: "unreachable", words: "status 403 of the host of the content" };
+  if (status === 403 && hasLeftOrigin)
+    return { fault: "unreachable", explanation: "status 403 of the host of the content" };
   if (code === "GatedRepo") {
     return denied(
       withToken
@@ -48,10 +49,11 @@ function interpretRefusal({ status, headers, hasLeftOrigin }: HubAnswer, message
   if (status === 401)
     return denied(withToken ? "not found, or the token has no access" : "not found, or it needs a token");
   if (status === 403) return denied("access is refused");
-  if (status === 404 || status === 410) return { fault: "absent", words: NOT_FOUND_TEXTS[code] ?? `status ${status}` };
-  if (status === 429) return { fault: "unreachable", words: "it limits the rate of requests" };
-  if (status === 408 || status >= 500) return { fault: "unreachable", words: `status ${status}` };
-  return { fault: "refused", words: `status ${status}` };
+  if (status === 404 || status === 410)
+    return { fault: "absent", explanation: NOT_FOUND_TEXTS[code] ?? `status ${status}` };
+  if (status === 429) return { fault: "unreachable", explanation: "it limits the rate of requests" };
+  if (status === 408 || status >= 500) return { fault: "unreachable", explanation: `status ${status}` };
+  return { fault: "refused", explanation: `status ${status}` };
 }
 
 async function readErrorMessage({ headers, body }: HubAnswer, token: string | undefined): Promise<string> {

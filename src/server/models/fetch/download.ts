@@ -113,8 +113,8 @@ async function downloadOnce(file: ManifestFile, source: DownloadSource, options:
     const digests = await part.finish();
     if (digests[file.digest.kind] !== file.digest.hex) {
       const found = digestText({ ...file.digest, hex: digests[file.digest.kind] });
-      const words = `has the digest ${found} in place of ${digestText(file.digest)}`;
-      throw new WrongDigestError("mismatch", `${originAndPath(new URL(file.url))}: ${words}`);
+      const message = `has the digest ${found} in place of ${digestText(file.digest)}`;
+      throw new WrongDigestError("mismatch", `${originAndPath(new URL(file.url))}: ${message}`);
     }
     await rename(part.path, join(layout.blobs, digests.sha256));
     await syncFolder(layout.blobs);
@@ -183,8 +183,8 @@ async function fillPart(
         answer.body.destroy();
       }
       if (part.length() < file.size) {
-        const words = `ended after ${part.length()} of ${file.size} bytes`;
-        throw new ModelError("unreachable", `${originAndPath(answer.url)}: ${words}`);
+        const message = `ended after ${part.length()} of ${file.size} bytes`;
+        throw new ModelError("unreachable", `${originAndPath(answer.url)}: ${message}`);
       }
     },
     source.waiting,
@@ -215,8 +215,8 @@ function continuesPart({ headers }: HubAnswer, from: number, size: number, etag:
 async function checkHeaders(answer: HubAnswer, expectedBytes: number, pinnedCommit: string | undefined): Promise<void> {
   const { headers, url, commit } = answer;
   if (pinnedCommit !== undefined && commit !== undefined && commit !== pinnedCommit) {
-    const words = `answers with commit ${commit.slice(0, 40)} in place of ${pinnedCommit}`;
-    throw new ModelError("mismatch", `${originAndPath(url)}: ${words}`);
+    const message = `answers with commit ${commit.slice(0, 40)} in place of ${pinnedCommit}`;
+    throw new ModelError("mismatch", `${originAndPath(url)}: ${message}`);
   }
   if ((headers["content-encoding"] ?? "identity") !== "identity") {
     throw new ModelError("refused", `${originAndPath(url)}: sent a compressed answer, which was not requested`);

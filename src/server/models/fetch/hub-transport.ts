@@ -135,8 +135,8 @@ function redirectProblem(original: URL, from: URL, to: URL): string | undefined 
 
 /** Returns whether a host is a private address. Names are not resolved. */
 function isPrivate(hostname: string): boolean {
-  const bare = hostname.replace(/^\[|\]$/g, "");
-  return isPrivateAddress(bare) ?? (bare === "localhost" || bare.endsWith(".localhost"));
+  const address = hostname.replace(/^\[|\]$/g, "");
+  return isPrivateAddress(address) ?? (address === "localhost" || address.endsWith(".localhost"));
 }
 
 /** Returns origin and path of a URL, without the parts that may hold a secret. */

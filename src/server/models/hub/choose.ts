@@ -53,8 +53,8 @@ export function chooseManifest(
   };
   const graph = findGraph(listing, hub.model);
   if (graph === undefined && parts === "whole") {
-    const words = hub.model === undefined ? `none of ${USUAL_GRAPHS.join(", ")}` : `no ${hub.model}`;
-    throw new ModelError("absent", `${where} has ${words} at this commit; \`model\` names the graph`);
+    const message = hub.model === undefined ? `none of ${USUAL_GRAPHS.join(", ")}` : `no ${hub.model}`;
+    throw new ModelError("absent", `${where} has ${message} at this commit; \`model\` names the graph`);
   }
   const folder = folderOf(graph ?? hub.model ?? USUAL_GRAPHS[0]);
   const findNearest = (role: FileRole, file: string): readonly ManifestFile[] => {

@@ -78,8 +78,8 @@ interface Failure {
 
 function failureOf({ status, headers }: GuardedAnswer, nowMs: number): Failure | undefined {
   if (status === 200) return undefined;
-  const final = (words: string): Failure => ({
-    message: `the report answers ${status}: ${words}`,
+  const final = (message: string): Failure => ({
+    message: `the report answers ${status}: ${message}`,
     isRetryable: false,
     retryAfterMs: undefined,
     status,

@@ -101,7 +101,7 @@ async function openRecords(
  * Returns the resource attributes of this process. Its arguments are left out, because a URL among them may contain a credential.
  */
 function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
-  const own = resources.resourceFromAttributes({
+  const gatewayResource = resources.resourceFromAttributes({
     "service.name": "gateway",
     "service.version": build.version,
     "service.instance.id": nodeId,
@@ -113,7 +113,7 @@ function resourceOf({ build, nodeId }: PipelinesOptions): resources.Resource {
   // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the other attributes.
   return resources
     .defaultResource()
-    .merge(own)
+    .merge(gatewayResource)
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
 }
 

@@ -57,9 +57,9 @@ export function readSettings(env: Environment): SettingsReading {
   if (text("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return { settings: undefined, warnings };
 
   const positive = (name: string, otherwise: number, max = MAX_TIMER_MS): number => {
-    const given = text(name);
-    if (given === undefined) return otherwise;
-    if (/^[1-9]\d{0,14}$/.test(given)) return Math.min(Number(given), max);
+    const value = text(name);
+    if (value === undefined) return otherwise;
+    if (/^[1-9]\d{0,14}$/.test(value)) return Math.min(Number(value), max);
     warnings.push(`${name} is not a positive integer; ${otherwise} is used`);
     return otherwise;
   };
@@ -122,10 +122,10 @@ function destinationsOf(
 }
 
 function protocolOf(name: string, text: (name: string) => string | undefined, warnings: string[]): Protocol {
-  const own = `OTEL_EXPORTER_OTLP_${name}_PROTOCOL`;
-  const variable = text(own) === undefined ? "OTEL_EXPORTER_OTLP_PROTOCOL" : own;
-  const given = text(variable) ?? "http/protobuf";
-  const protocol = PROTOCOLS.find((candidate) => candidate === given);
+  const signalVariable = `OTEL_EXPORTER_OTLP_${name}_PROTOCOL`;
+  const variable = text(signalVariable) === undefined ? "OTEL_EXPORTER_OTLP_PROTOCOL" : signalVariable;
+  const value = text(variable) ?? "http/protobuf";
+  const protocol = PROTOCOLS.find((candidate) => candidate === value);
   if (protocol === undefined) warnings.push(`${variable} is none of ${PROTOCOLS.join(", ")}; http/protobuf is used`);
   return protocol ?? "http/protobuf";
 }

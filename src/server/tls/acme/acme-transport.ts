@@ -27,12 +27,12 @@ export class AcmeProblem extends Error {
     };
     const known =
       typeof type === "string" ? /^urn:ietf:params:acme:error:([A-Za-z]{1,64})$/.exec(type)?.[1] : undefined;
-    const words = remoteText(detail);
-    super(`${known ?? `status ${status}`}${words === "" ? "" : `: ${words}`}`);
+    const detailText = remoteText(detail);
+    super(`${known ?? `status ${status}`}${detailText === "" ? "" : `: ${detailText}`}`);
     this.name = "AcmeProblem";
     this.status = status;
     this.type = known ?? "";
-    this.detail = words;
+    this.detail = detailText;
     this.retryAt = retryAt;
   }
 }
@@ -72,7 +72,12 @@ export function loadClient(): Promise<typeof acmeClient> {
 }
 
 /** Sends one request in the context of a call. Throws `AcmeProblem`, or `AttemptFailed` if there is no answer. */
-async function sendRequest(url: string, method: string, given: Readonly<Record<string, unknown>>, body: unknown) {
+async function sendRequest(
+  url: string,
+  method: string,
+  initialHeaders: Readonly<Record<string, unknown>>,
+  body: unknown,
+) {
   const context = callContexts.getStore();
   if (context === undefined) throw new Error("the authority is called without a context");
   const { origin, signal, dispatcher, userAgent, now } = context;
@@ -81,7 +86,7 @@ async function sendRequest(url: string, method: string, given: Readonly<Record<s
     throw new AttemptFailed("ca_answer", `the authority names an address that is not ${origin.protocol}//…`);
   }
   const headers: Record<string, string> = { "user-agent": userAgent };
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(initialHeaders)) {
     if (typeof value === "string" && name.toLowerCase() !== "user-agent") headers[name] = value;
   }
   const limited = anySignal([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);

@@ -271,8 +271,8 @@ function parseAuthorization(answer: unknown, url: string, { lastHeaders }: CallC
   const data = asObject(answer);
   const status = AUTHORIZATION_STATUS.find((it) => it === data["status"]);
   if (status === undefined) throw answerFault("an authorization without a known `status`");
-  const given: readonly unknown[] = Array.isArray(data["challenges"]) ? data["challenges"] : [];
-  const challenges = given.slice(0, MAX_CHALLENGES).map(asObject);
+  const offered: readonly unknown[] = Array.isArray(data["challenges"]) ? data["challenges"] : [];
+  const challenges = offered.slice(0, MAX_CHALLENGES).map(asObject);
   const failed = challenges.find((it) => it["error"] !== undefined);
   return {
     url,

@@ -29,7 +29,7 @@ export function systemErrorText(error: unknown): string {
     const known = TLS.get(code);
     if (known !== undefined) return known;
   }
-  const words = connectionErrorText(error);
-  if (words !== undefined) return words;
+  const message = connectionErrorText(error);
+  if (message !== undefined) return message;
   return error instanceof Error ? remoteText(error.message) : "unknown error";
 }

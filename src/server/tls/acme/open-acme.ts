@@ -116,10 +116,10 @@ export function openAcme(options: AcmeOptions): Certificates {
       log.error("the certificate is sealed", { why: locked.message });
       current = { ...current, sealed: { reason: "sealed", message: locked.message, at: now() } };
     } else {
-      const own = record.kind === "row" ? (JSON.parse(record.value) as CertificateRecord) : undefined;
-      const served = own?.issued == null ? otherRecord() : own;
+      const certificate = record.kind === "row" ? (JSON.parse(record.value) as CertificateRecord) : undefined;
+      const served = certificate?.issued == null ? otherRecord() : certificate;
       current = {
-        record: own,
+        record: certificate,
         account: account.kind === "row" ? (JSON.parse(account.value) as Account) : undefined,
         certificate: served === undefined ? current.certificate : (certificateOf(served) ?? current.certificate),
         sealed: undefined,

@@ -94,15 +94,15 @@ export const STEPS: Readonly<Record<Step, { readonly [K in EffectResult["kind"]]
 const HOUR_MS = 3_600_000;
 
 export function nextEffect({ account, record }: OrderRows, wanted: WantedCertificate, now: number): Effect {
-  const kept = record ?? emptyRecord(wanted.ca, wanted.names);
-  const { order, failure, litter, issued } = kept;
+  const stored = record ?? emptyRecord(wanted.ca, wanted.names);
+  const { order, failure, litter, issued } = stored;
   if (order !== null && order.type !== wanted.type) return { do: "abandon" };
   // If the settings have changed, or a clock that was ahead was set right, the next attempt is made without a wait.
   const isSame = failure === null || (failure.settings === wanted.settings && !isAhead(failure.at, now));
-  const from = isSame ? kept.nextAttemptAt : 0;
-  const cleanAt = plausibleTime(kept.cleanAt, HOUR_MS, now);
+  const from = isSame ? stored.nextAttemptAt : 0;
+  const cleanAt = plausibleTime(stored.cleanAt, HOUR_MS, now);
   if (order === null && litter.length > 0 && cleanAt <= now) return { do: "clean", records: litter };
-  const due = order !== null ? from : Math.max(dueAt(issued), from, allowedFrom(kept, now));
+  const due = order !== null ? from : Math.max(dueAt(issued), from, allowedFrom(stored, now));
   if (due <= now) {
     if (account === undefined) return { do: "make_account" };
     if (account.url === null) return { do: "register", account };
@@ -131,7 +131,7 @@ export function nextState(
   const { account, record } = world;
   if (answer.kind === "account") return { account: answer.account, record };
   if (answer.kind === "registered") return { account: account && { ...account, url: answer.url }, record };
-  const kept = record ?? emptyRecord(wanted.ca, wanted.names);
+  const stored = record ?? emptyRecord(wanted.ca, wanted.names);
   const thumbprint = account?.thumbprint ?? "";
   switch (answer.kind) {
     case "begun": {
@@ -146,25 +146,25 @@ export function nextState(
         url: null,
         challenges: [],
       };
-      return { account, record: { ...kept, order } };
+      return { account, record: { ...stored, order } };
     }
     case "abandoned":
-      return { account, record: withoutOrder(kept, thumbprint) };
+      return { account, record: withoutOrder(stored, thumbprint) };
     case "cleaned":
       return {
         account,
-        record: { ...kept, litter: answer.left, cleanAt: answer.left.length === 0 ? 0 : now + HOUR_MS },
+        record: { ...stored, litter: answer.left, cleanAt: answer.left.length === 0 ? 0 : now + HOUR_MS },
       };
     case "asked": {
-      if (kept.issued === null || effect.do !== "ask" || kept.issued.certId !== effect.issued.certId) return world;
+      if (stored.issued === null || effect.do !== "ask" || stored.issued.certId !== effect.issued.certId) return world;
       const { window, askAt } = answer;
-      return { account, record: { ...kept, issued: { ...kept.issued, window, askAt } } };
+      return { account, record: { ...stored, issued: { ...stored.issued, window, askAt } } };
     }
     case "failed": {
       const { reason, message, keepsOrder, losesAccount, retryAt } = answer;
-      const failures = kept.failures + 1;
+      const failures = stored.failures + 1;
       const failed: CertificateRecord = {
-        ...(keepsOrder ? kept : withoutOrder(kept, thumbprint)),
+        ...(keepsOrder ? stored : withoutOrder(stored, thumbprint)),
         failures,
         failure: { reason, message, at: now, step: effect.do, settings: wanted.settings },
         nextAttemptAt: nextAttempt(now, failures, retryAt),
@@ -172,7 +172,7 @@ export function nextState(
       return { account: losesAccount && account !== undefined ? { ...account, url: null } : account, record: failed };
     }
     default:
-      return { account, record: advanceOrder(kept, answer, thumbprint, now) };
+      return { account, record: advanceOrder(stored, answer, thumbprint, now) };
   }
 }
 
@@ -182,18 +182,18 @@ type OrderAnswer = Extract<
 >;
 
 function advanceOrder(
-  kept: CertificateRecord,
+  stored: CertificateRecord,
   answer: OrderAnswer,
   thumbprint: string,
   now: number,
 ): CertificateRecord {
-  const { order } = kept;
+  const { order } = stored;
   const next = order === null ? undefined : STEPS[order.step][answer.kind];
-  if (order === null || next === undefined) return kept;
+  if (order === null || next === undefined) return stored;
   if (next === "end") {
-    if (answer.kind !== "issued") return kept;
+    if (answer.kind !== "issued") return stored;
     const { issued } = answer;
-    return { ...withoutOrder(kept, thumbprint), issued, failure: null, failures: 0, nextAttemptAt: 0 };
+    return { ...withoutOrder(stored, thumbprint), issued, failure: null, failures: 0, nextAttemptAt: 0 };
   }
   const moved: Order = {
     ...order,
@@ -202,8 +202,8 @@ function advanceOrder(
     ...(answer.kind === "pending" && { challenges: mergeChallenges(order.challenges, answer.challenges) }),
   };
   // The order is counted before it is submitted, so that a crash in between does not lose the count.
-  const finalized = next === "finalize" ? [...recentlyFinalized(kept.finalized, now), now] : kept.finalized;
-  return { ...kept, order: moved, finalized };
+  const finalized = next === "finalize" ? [...recentlyFinalized(stored.finalized, now), now] : stored.finalized;
+  return { ...stored, order: moved, finalized };
 }
 
 /** Returns all challenges. Earlier ones are included, because their DNS records still have to be removed. */
@@ -216,11 +216,11 @@ function mergeChallenges(before: readonly Challenge[], found: readonly Challenge
 const MAX_LITTER = 200;
 
 /** Returns the record without its order, and lists the DNS records of that order for removal. */
-function withoutOrder(kept: CertificateRecord, thumbprint: string): CertificateRecord {
-  const { order, litter } = kept;
-  if (order === null) return kept;
+function withoutOrder(stored: CertificateRecord, thumbprint: string): CertificateRecord {
+  const { order, litter } = stored;
+  if (order === null) return stored;
   const written =
     order.type === "dns-01" ? order.challenges.map(({ name, token }) => txtRecordOf(name, token, thumbprint)) : [];
   const left = [...litter, ...written].slice(-MAX_LITTER);
-  return { ...kept, order: null, litter: left, cleanAt: written.length > 0 ? 0 : kept.cleanAt };
+  return { ...stored, order: null, litter: left, cleanAt: written.length > 0 ? 0 : stored.cleanAt };
 }

@@ -121,8 +121,8 @@ async function performOrderStep(
 function checkClockSkew({ skewMs = 0 }: Pick<Directory, "skewMs">): void {
   if (Math.abs(skewMs) <= MAX_SKEW_MS) return;
   const minutes = Math.round(Math.abs(skewMs) / 60_000);
-  const words = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
-  throw new AttemptFailed("clock_skew", words, { keepsOrder: true });
+  const message = `the clock of this machine is ${minutes} min ${skewMs > 0 ? "behind" : "ahead of"} the authority's; set it right`;
+  throw new AttemptFailed("clock_skew", message, { keepsOrder: true });
 }
 
 async function newOrder(

@@ -22,13 +22,13 @@ const KINDS: readonly BlockedKind[] = [
 
 const LOOPBACK = kind("a loopback", ["127.0.0.0/8", "::1/128"]).list;
 
-function kind(words: string, networks: readonly string[]): BlockedKind {
+function kind(description: string, networks: readonly string[]): BlockedKind {
   const list = new BlockList();
   for (const network of networks) {
     const [address = "", bits = ""] = network.split("/");
     list.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
   }
-  return { description: words, list };
+  return { description, list };
 }
 
 const has = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? "ipv6" : "ipv4");

@@ -132,8 +132,10 @@ function systemAnswer(host: string, limitMs: number): Promise<NameAnswer> {
 
 function withDefaultTtl(addresses: readonly string[]): NameAnswer {
   const of = (family: Family): FamilyAnswer => {
-    const own = [...new Set(addresses.filter((address) => address.includes(":") === (family === 6)))];
-    return own.length === 0 ? NONE : { kind: "addresses", addresses: own, ttlMs: DEFAULT_TTL_MS };
+    const familyAddresses = [...new Set(addresses.filter((address) => address.includes(":") === (family === 6)))];
+    return familyAddresses.length === 0
+      ? NONE
+      : { kind: "addresses", addresses: familyAddresses, ttlMs: DEFAULT_TTL_MS };
   };
   return { 4: of(4), 6: of(6) };
 }
@@ -179,8 +181,8 @@ export function searchCandidates(host: string, resolverText: string): readonly s
   for (const [keyword, ...values] of linesOf(resolverText)) {
     if (keyword === "search" || keyword === "domain") domains = values;
     if (keyword === "options") {
-      const given = values.find((value) => /^ndots:\d+$/.test(value));
-      if (given !== undefined) dots = Math.min(15, Number(given.slice("ndots:".length)));
+      const ndots = values.find((value) => /^ndots:\d+$/.test(value));
+      if (ndots !== undefined) dots = Math.min(15, Number(ndots.slice("ndots:".length)));
     }
   }
   const below = domains

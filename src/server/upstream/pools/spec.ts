@@ -40,9 +40,9 @@ export function compilePool(provider: string, config: PoolConfig, origin: string
   return Object.freeze({
     provider,
     origin,
-    host: bare(hostname),
+    host: unbracketed(hostname),
     port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
-    subsets: new Map((config.subsets ?? []).map(({ name, service }) => [name, bare(service).toLowerCase()])),
+    subsets: new Map((config.subsets ?? []).map(({ name, service }) => [name, unbracketed(service).toLowerCase()])),
     picker: config.picker && compilePicker(config.picker),
   });
 }
@@ -58,14 +58,17 @@ function compilePicker(picker: NonNullable<PoolConfig["picker"]>): PickerSpec {
   });
 }
 
-const bare = (host: string): string => (/^\[.*\]$/.test(host) ? host.slice(1, -1) : host);
+const unbracketed = (host: string): string => (/^\[.*\]$/.test(host) ? host.slice(1, -1) : host);
 
 /** Returns the problems of a pool that a schema cannot express. Their paths are relative to `pool`. */
 export function poolProblems(config: PoolConfig): readonly PoolProblem[] {
   const { hostname } = new URL(config.service);
   const hosts = [
-    { path: ["service"], host: bare(hostname) },
-    ...(config.subsets ?? []).map(({ service }, at) => ({ path: ["subsets", at, "service"], host: bare(service) })),
+    { path: ["service"], host: unbracketed(hostname) },
+    ...(config.subsets ?? []).map(({ service }, at) => ({
+      path: ["subsets", at, "service"],
+      host: unbracketed(service),
+    })),
   ];
   return hosts.flatMap(({ path, host }) => {
     if (isIP(host) === 0) {

@@ -46,8 +46,8 @@ export interface ReservationTotals {
 }
 
 /** Opens the sum in the node. `own`: reservations of the node process itself, for example for other proxies' traffic. */
-export function openReservations(own: AdmissionMemory): ReservationTotals {
-  const applyOthers = (others: AdmissionUsage): void => own.setOtherUsage(others);
+export function openReservations(memory: AdmissionMemory): ReservationTotals {
+  const applyOthers = (others: AdmissionUsage): void => memory.setOtherUsage(others);
   const holders = new Map<object, { held: AdmissionUsage; readonly send: (others: AdmissionUsage) => void }>();
   const sendToAll = (except?: object): void => {
     const all = sumOf([...holders.values()].map(({ held }) => held));
@@ -62,8 +62,8 @@ export function openReservations(own: AdmissionMemory): ReservationTotals {
     // The sender is skipped, because nothing has changed for it.
     sendToAll(holder);
   };
-  holders.set(own, { held: NO_USAGE, send: applyOthers });
-  const end = watchReservations(own, (held) => change(own, held));
+  holders.set(memory, { held: NO_USAGE, send: applyOthers });
+  const end = watchReservations(memory, (held) => change(memory, held));
   return {
     take(channel) {
       holders.set(channel, { held: NO_USAGE, send: (others) => channel.send("held.others", others, true) });

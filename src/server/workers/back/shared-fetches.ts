@@ -91,21 +91,21 @@ export interface SharedFetches {
 /** Opens the shared fetches of the node. `now` returns the monotonic time in milliseconds. */
 export function openSharedFetches(now: () => number): SharedFetches {
   /** Kept results, least recently used first. */
-  const kept = new Map<string, KeptResult>();
+  const results = new Map<string, KeptResult>();
   const pending = new Map<string, PendingFetch>();
   let keptLength = 0;
   let last = 0;
 
   const forget = (key: string): void => {
-    keptLength -= kept.get(key)?.length ?? 0;
-    kept.delete(key);
+    keptLength -= results.get(key)?.length ?? 0;
+    results.delete(key);
   };
 
   const keep = (key: string, result: KeptResult): void => {
     forget(key);
-    kept.set(key, result);
+    results.set(key, result);
     keptLength += result.length;
-    for (const oldest of kept.keys()) {
+    for (const oldest of results.keys()) {
       if (keptLength <= MAX_KEPT_LENGTH) return;
       forget(oldest);
     }
@@ -119,15 +119,15 @@ export function openSharedFetches(now: () => number): SharedFetches {
   const ageOf = (begunAt: number): number => Math.max(0, Math.ceil(now() - begunAt));
 
   const findKept = (key: string, after: number): FetchAnswer | undefined => {
-    const found = kept.get(key);
+    const found = results.get(key);
     if (found === undefined) return undefined;
     if (now() >= found.expiresAt) {
       forget(key);
       return undefined;
     }
     if (found.number <= after) return undefined;
-    kept.delete(key);
-    kept.set(key, found);
+    results.delete(key);
+    results.set(key, found);
     return { value: found.value, number: found.number, ageMs: ageOf(found.begunAt) };
   };
 

@@ -145,9 +145,9 @@ export function openChannel(socket: Socket, onBroken: (error: Error) => void): C
   const keepEarly = (type: string, entry: readonly unknown[]): void => {
     earlyCount += 1;
     if (earlyCount > MAX_EARLY) throw new BrokenFrame(`nobody listens to ${type}`);
-    const kept = early.get(type);
-    if (kept === undefined) early.set(type, [entry]);
-    else kept.push(entry);
+    const earlyMessages = early.get(type);
+    if (earlyMessages === undefined) early.set(type, [entry]);
+    else earlyMessages.push(entry);
   };
 
   const reply = async (id: number, answerer: Answerer, body: unknown): Promise<void> => {

@@ -101,12 +101,12 @@ export async function openIntake({ trail, workers, dir, onRecord }: OpenIntakeOp
 }
 
 function socketPaths(dir: string | undefined): { readonly paths: readonly string[]; remove(): void } {
-  const own = dir === undefined ? undefined : join(dir, "workers.sock");
+  const socketPath = dir === undefined ? undefined : join(dir, "workers.sock");
   const paths: string[] = [];
-  if (own !== undefined && Buffer.byteLength(own) <= MAX_PATH_BYTES) {
+  if (socketPath !== undefined && Buffer.byteLength(socketPath) <= MAX_PATH_BYTES) {
     // This removes the socket of a crashed process; the directory is locked against a second process.
-    rmSync(own, { force: true });
-    paths.push(own);
+    rmSync(socketPath, { force: true });
+    paths.push(socketPath);
   }
   let folder: string | undefined;
   try {
@@ -119,7 +119,7 @@ function socketPaths(dir: string | undefined): { readonly paths: readonly string
   return {
     paths,
     remove() {
-      if (own !== undefined) rmSync(own, { force: true });
+      if (socketPath !== undefined) rmSync(socketPath, { force: true });
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -41,10 +41,10 @@ export async function startWorker({ program, number, version, env, log }: StartW
   let lastBeat: Heartbeat | undefined;
   let killReason: string | undefined;
   let limits = STARTING;
-  const kill = (why: string): void => {
+  const kill = (reason: string): void => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    killReason ??= why;
-    log.error("a worker process is stopped", { worker: number, pid: child.pid, reason: why });
+    killReason ??= reason;
+    log.error("a worker process is stopped", { worker: number, pid: child.pid, reason });
     child.kill("SIGKILL");
   };
   const channel = openChannel(child.stdio[3] as Socket, (error) => kill(`its channel is broken: ${error.message}`));

@@ -17,7 +17,7 @@ export interface Worker {
   /** Must be called when the worker serves. From then on it sends a heartbeat each second. */
   markServing(): void;
   /** Kills the process immediately. Another one replaces it. */
-  kill(why: string): void;
+  kill(reason: string): void;
   /** Resolves once the process has ended and all its output was read, with its signal or exit status. */
   readonly ended: Promise<string>;
 }

@@ -43,7 +43,7 @@ interface ProgressWatchOptions {
 /** Starts the checks. `onStalled` is called once, with the reason, if the process makes no progress. */
 export function watchProgress(
   { everyMs, limits, processorTimeMs }: ProgressWatchOptions,
-  onStalled: (why: string) => void,
+  onStalled: (reason: string) => void,
 ): ProgressWatch {
   let usedAtSignMs = processorTimeMs();
   let lastUsedMs = usedAtSignMs;

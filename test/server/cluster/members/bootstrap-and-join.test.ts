@@ -99,21 +99,24 @@ test("each reply to a join request decides how to continue", async () => {
   const cases: readonly (readonly [NetworkReply, object])[] = [
     [ADMITTED, { kind: "admitted", members: [memberOf("a")], recoveryEpoch: 2 }],
     [
-      { kind: "unreachable", why: "closed", isSilent: true },
-      { kind: "silent", why: "closed" },
+      { kind: "unreachable", reason: "closed", isSilent: true },
+      { kind: "silent", reason: "closed" },
     ],
     [
-      { kind: "unreachable", why: "wrong_cluster", isSilent: false },
-      { kind: "refused", why: "wrong_cluster" },
+      { kind: "unreachable", reason: "wrong_cluster", isSilent: false },
+      { kind: "refused", reason: "wrong_cluster" },
     ],
     [
-      { kind: "unknown", why: "broke" },
-      { kind: "refused", why: "broke" },
+      { kind: "unknown", reason: "broke" },
+      { kind: "refused", reason: "broke" },
     ],
-    [reply({ code: "no_cluster", message: "blank" }), { kind: "silent", why: "it does not belong to a cluster yet" }],
-    [reply({ code: "conflict", message: "alive" }), { kind: "refused", why: "alive" }],
-    [reply({ outcome: "redirect", forward_addr: "" }), { kind: "refused", why: "it gave no reason" }],
-    [reply({}), { kind: "refused", why: "it gave no reason" }],
+    [
+      reply({ code: "no_cluster", message: "blank" }),
+      { kind: "silent", reason: "it does not belong to a cluster yet" },
+    ],
+    [reply({ code: "conflict", message: "alive" }), { kind: "refused", reason: "alive" }],
+    [reply({ outcome: "redirect", forward_addr: "" }), { kind: "refused", reason: "it gave no reason" }],
+    [reply({}), { kind: "refused", reason: "it gave no reason" }],
   ];
   for (const [given, expected] of cases) {
     assert.deepEqual(
@@ -140,7 +143,7 @@ test("a follower's reference to its leader is followed a few times", async () =>
   const circle = asking((address) => reply({ outcome: "redirect", forward_addr: address === "a:1" ? "b:1" : "a:1" }));
   assert.deepEqual(await requestJoin("a:1", "join", 1_000, circle), {
     kind: "refused",
-    why: "its members name each other as leader: try again",
+    reason: "its members name each other as leader: try again",
   });
   assert.equal(circle.network.asked.length, 4);
 });
@@ -148,7 +151,7 @@ test("a follower's reference to its leader is followed a few times", async () =>
 test("joining reports each new answer once and ends with the signal", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const stop = new AbortController();
-  const ports = asking(() => ({ kind: "unreachable", why: "closed", isSilent: true }), stop.signal);
+  const ports = asking(() => ({ kind: "unreachable", reason: "closed", isSilent: true }), stop.signal);
   const joined = joinCluster(["a:1"], undefined, ports);
   for (let round = 0; round < 3; round += 1) {
     await settled();

@@ -11,8 +11,8 @@ import {
 } from "../../../../src/server/cluster/members/joining.ts";
 
 const ADMITTED: JoinAnswer = { kind: "admitted", members: [], recoveryEpoch: 2 };
-const SILENT: JoinAnswer = { kind: "silent", why: "the port is closed" };
-const REFUSED: JoinAnswer = { kind: "refused", why: "its cluster has no leader now" };
+const SILENT: JoinAnswer = { kind: "silent", reason: "the port is closed" };
+const REFUSED: JoinAnswer = { kind: "refused", reason: "its cluster has no leader now" };
 
 interface Asked extends JoinPorts {
   readonly asked: string[];
@@ -87,7 +87,7 @@ test("the wait ends in a new cluster if every answer is silence", async () => {
 test("after sixty seconds it ends and names every address with its last answer", async () => {
   const ports = scripted(
     (address, time) =>
-      address === "a:1" ? { kind: "refused", why: time < 30_000 ? "the first" : "wrong_cluster" } : SILENT,
+      address === "a:1" ? { kind: "refused", reason: time < 30_000 ? "the first" : "wrong_cluster" } : SILENT,
     4_000,
   );
   const startedAt = ports.now();

@@ -119,7 +119,7 @@ test("members can be dropped and not added, and this node stays", async (t) => {
   ] as const) {
     const refused = plan(...keep);
     assert.ok(refused.kind === "refused");
-    assert.match(refused.why, why);
+    assert.match(refused.reason, why);
   }
 });
 

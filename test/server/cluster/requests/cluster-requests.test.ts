@@ -47,7 +47,7 @@ function bench(options: LeaderOptions = {}, replies: readonly NetworkReply[] = [
     transferLeader: leader.ports.transferLeader,
     async ask(address, what, timeoutMs) {
       asked.push({ address, asked: what, timeoutMs });
-      return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: "unreachable", why: "", isSilent: true };
+      return replies[Math.min(asked.length, replies.length) - 1] ?? { kind: "unreachable", reason: "", isSilent: true };
     },
     nextChange: leader.ports.nextChange,
     now: leader.now,
@@ -91,8 +91,8 @@ test("each outcome of a proposal is read back, and an unintelligible one is unkn
     [reply({ outcome: "applied" }), { kind: "unknown" }],
     [reply({ code: "internal", message: "it failed" }), { kind: "unknown" }],
     [reply({}), { kind: "unknown" }],
-    [{ kind: "unknown", why: "the link broke" }, { kind: "unknown" }],
-    [{ kind: "unreachable", why: "closed", isSilent: true }, { kind: "unreachable" }],
+    [{ kind: "unknown", reason: "the link broke" }, { kind: "unknown" }],
+    [{ kind: "unreachable", reason: "closed", isSilent: true }, { kind: "unreachable" }],
   ];
   for (const [given, expected] of cases) assert.deepEqual(readOutcome(given), expected);
 });
@@ -161,7 +161,7 @@ test("a request with too many hops is not relayed further", async () => {
 
 test("a relayed request goes to the next leader if the first has stepped down or cannot be reached", async () => {
   const notLeader = reply({ code: "no_leader", message: "not any longer", details: { outcome: "not-leader" } });
-  for (const first of [notLeader, { kind: "unreachable", why: "closed", isSilent: true } as const]) {
+  for (const first of [notLeader, { kind: "unreachable", reason: "closed", isSilent: true } as const]) {
     const made = follower("b", [first, reply({ members: [] })]);
     made.onWait = () => {
       made.status = { ...made.status, lead: "c" };
@@ -175,7 +175,7 @@ test("a relayed request goes to the next leader if the first has stepped down or
 });
 
 test("a lost answer is not requested again, since the members may have changed", async () => {
-  const made = follower("b", [{ kind: "unknown", why: "the link broke" }]);
+  const made = follower("b", [{ kind: "unknown", reason: "the link broke" }]);
   await assert.rejects(
     made.requests.askLeader("prune", { keep: ["a"] }, 1_000),
     failure("no_leader", /the link broke/, { outcome: "unknown" }),

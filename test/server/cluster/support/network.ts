@@ -20,7 +20,7 @@ export function silentNetwork(): SilentNetwork {
     },
     asked: [],
     sentSnapshots: [],
-    answer: () => ({ kind: "unreachable", why: "the port is closed", isSilent: true }),
+    answer: () => ({ kind: "unreachable", reason: "the port is closed", isSilent: true }),
     transfer: () => Promise.resolve(),
     send: () => undefined,
     sendSnapshot(_, record, path) {

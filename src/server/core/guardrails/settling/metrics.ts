@@ -83,9 +83,9 @@ export function createGuardrailMetrics(
       const now = monotonic();
       if (now < (quiet.get(detector) ?? 0)) return;
       quiet.set(detector, now + QUIET_MS);
-      const why = { detector, kind, ...(reason !== "" && { reason }) };
-      if (isFatal) log.warn("a detector failed, and requests are refused for it", why);
-      else log.warn("a detector failed, and requests go on without it: `on_error: fail_open`", why);
+      const failureLabels = { detector, kind, ...(reason !== "" && { reason }) };
+      if (isFatal) log.warn("a detector failed, and requests are refused for it", failureLabels);
+      else log.warn("a detector failed, and requests go on without it: `on_error: fail_open`", failureLabels);
     },
   };
 }

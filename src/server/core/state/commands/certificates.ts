@@ -46,13 +46,13 @@ function remove(table: Table, { id, ver }: { readonly id: string; readonly ver: 
 export const certPut = define(
   "cert.put",
   object({ ...certificateFields, expect }),
-  ({ expect, ...given }, site) => {
-    const before = versionIn(CERTIFICATES, given.id, site);
+  ({ expect, ...params }, site) => {
+    const before = versionIn(CERTIFICATES, params.id, site);
     if (before !== expect) return refused("stale");
-    const obstacle = sealObstacle(site.draft, given.sealed.dk);
+    const obstacle = sealObstacle(site.draft, params.sealed.dk);
     if (obstacle !== undefined) return refused(obstacle);
     const ver = (before ?? 0) + 1;
-    site.draft.put(certificateRowKey(given.id), certificateRows.write({ ...given, ver, at: site.now }));
+    site.draft.put(certificateRowKey(params.id), certificateRows.write({ ...params, ver, at: site.now }));
     return ok({ version: ver });
   },
   SINCE,
@@ -61,20 +61,20 @@ export const certPut = define(
 export const certDelete = define(
   "cert.delete",
   object({ id: label(256), ver: integer(1) }),
-  (given, site) => remove(CERTIFICATES, given, site),
+  (params, site) => remove(CERTIFICATES, params, site),
   SINCE,
 );
 
 export const acmePut = define(
   "acme.put",
   object({ ...acmeFields, expect }),
-  ({ expect, ...given }, site) => {
-    const before = versionIn(ACCOUNTS, given.id, site);
+  ({ expect, ...params }, site) => {
+    const before = versionIn(ACCOUNTS, params.id, site);
     if (before !== expect) return refused("stale");
-    const obstacle = sealObstacle(site.draft, given.sealed.dk);
+    const obstacle = sealObstacle(site.draft, params.sealed.dk);
     if (obstacle !== undefined) return refused(obstacle);
     const ver = (before ?? 0) + 1;
-    site.draft.put(acmeRowKey(given.id), acmeRows.write({ ...given, ver, at: site.now }));
+    site.draft.put(acmeRowKey(params.id), acmeRows.write({ ...params, ver, at: site.now }));
     return ok({ version: ver });
   },
   SINCE,
@@ -83,6 +83,6 @@ export const acmePut = define(
 export const acmeDelete = define(
   "acme.delete",
   object({ id: label(512), ver: integer(1) }),
-  (given, site) => remove(ACCOUNTS, given, site),
+  (params, site) => remove(ACCOUNTS, params, site),
   SINCE,
 );

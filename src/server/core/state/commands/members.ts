@@ -40,15 +40,15 @@ export const nodeStart = define(
     proto: range,
     feature: range,
   }),
-  (given, { draft, index }) => {
-    const value = draft.get(memberRowKey(given.id));
+  (params, { draft, index }) => {
+    const value = draft.get(memberRowKey(params.id));
     if (value === undefined) return refused("not_a_member");
     const before = memberRows.read(value);
-    if (before.storage !== "" && before.storage !== given.storage) return refused("storage_changed");
-    if (given.feature[1] < levelOf(draft.get(featureRowKey))) return refused("feature_unsupported");
+    if (before.storage !== "" && before.storage !== params.storage) return refused("storage_changed");
+    if (params.feature[1] < levelOf(draft.get(featureRowKey))) return refused("feature_unsupported");
     const incarnation = nextIncarnation(before.incarnation, index);
-    draft.put(memberRowKey(given.id), memberRows.write({ ...given, incarnation }));
-    closeHoldings(draft, given.id);
+    draft.put(memberRowKey(params.id), memberRows.write({ ...params, incarnation }));
+    closeHoldings(draft, params.id);
     return ok({ incarnation });
   },
 );

@@ -44,11 +44,11 @@ const field: Parser<Field> = shaped(
 
 const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), field, 48) };
 /** Fields of a put. `seen` is the revision of the row to replace; 0 if there must be none. */
-const given = object({ ...ledgerFields, seen: integer() });
+const putFields = object({ ...ledgerFields, seen: integer() });
 /** Fields of a row. `rev` grows with each change; `at` is the time of the change, in milliseconds since 1970. */
 const ledgerRow = object({ ...ledgerFields, rev: integer(1), at: integer() });
 export type LedgerRow = ReturnType<typeof ledgerRow>;
-export type LedgerPut = ReturnType<typeof given>;
+export type LedgerPut = ReturnType<typeof putFields>;
 export const ledgerRows = rowFormat(ledgerRow);
 export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/${of.day}/${keyPart(of.id)}`;
 
@@ -58,7 +58,7 @@ export const MAX_LEDGER_PUT = 500;
 /** Replaces rows. Returns the positions of rows that were left unchanged because their revision differs from `seen`. */
 export const reconcilePut = define(
   "reconcile.put",
-  object({ rows: listOf(given, MAX_LEDGER_PUT, 1) }),
+  object({ rows: listOf(putFields, MAX_LEDGER_PUT, 1) }),
   ({ rows }, { draft, now }) => {
     const stale: number[] = [];
     for (const [place, { seen, ...row }] of rows.entries()) {

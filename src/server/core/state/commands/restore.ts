@@ -36,8 +36,8 @@ type Row = readonly [key: string, value: string];
  * Compares the digest of the state. `equal` is null if other entries were applied in between, so that the digests cannot be
  * compared.
  */
-export const stateCheck = define("state.check", object({ index: integer(), digest }), (given, site) => {
-  const equal = given.index === site.index - 1 ? given.digest === site.digest : null;
+export const stateCheck = define("state.check", object({ index: integer(), digest }), (params, site) => {
+  const equal = params.index === site.index - 1 ? params.digest === site.digest : null;
   return ok({ equal, digest: site.digest });
 });
 
@@ -51,12 +51,12 @@ type Restore = ReturnType<typeof restoreFields>;
 
 export const stateRestore = define("state.restore", restoreFields, restore);
 
-function* restore(given: Restore, site: Site): Steps<CommandResult> {
+function* restore(params: Restore, site: Site): Steps<CommandResult> {
   const levelNow = levelOf(site.draft.get(featureRowKey));
-  if (given.parts > maxPartsAt(levelNow)) return refused("invalid");
-  const fault = yield* checkBlob(site.draft, given);
+  if (params.parts > maxPartsAt(levelNow)) return refused("invalid");
+  const fault = yield* checkBlob(site.draft, params);
   if (fault !== undefined) return refused(fault);
-  const archived = yield* readArchive(site.draft, given);
+  const archived = yield* readArchive(site.draft, params);
   if (archived === undefined) return refused("malformed_state");
 
   const level = Math.max(levelNow, levelOf(archived.get(featureRowKey)));
@@ -71,7 +71,7 @@ function* restore(given: Restore, site: Site): Steps<CommandResult> {
   if (level > 1) draft.put(featureRowKey, levelRows.write({ level }));
   archived.apply(draft.mutations());
   site.replace(archived);
-  return ok({ rows: given.rows });
+  return ok({ rows: params.rows });
 }
 
 /** Returns the rows of the archive that are kept; `undefined` if they are incomplete, malformed or not as announced. */

@@ -65,11 +65,11 @@ const ringRow = ({ draft }: Site, id: string): RingRow | undefined => {
 export const ringAdd = define(
   "ring.add",
   object({ id: dataKeyId, alg: choice(["A256GCM"]), wraps, created: integer() }),
-  (given, { draft }) => {
-    if (draft.get(ringRowKey(given.id)) !== undefined) return refused("exists");
+  (params, { draft }) => {
+    if (draft.get(ringRowKey(params.id)) !== undefined) return refused("exists");
     const isFirst = Array.from(draft.scan("ring/")).length === 0;
     const state = isFirst ? "active" : "retired";
-    draft.put(ringRowKey(given.id), ringRows.write({ ...given, state }));
+    draft.put(ringRowKey(params.id), ringRows.write({ ...params, state }));
     return ok({ state });
   },
 );
@@ -84,10 +84,10 @@ export const ringActivate = define("ring.activate", object({ id: dataKeyId }), (
 });
 
 /** Replaces the wrapped forms of a data key by those under other keys. */
-export const ringRewrap = define("ring.rewrap", object({ id: dataKeyId, wraps }), (given, site) => {
-  const row = ringRow(site, given.id);
+export const ringRewrap = define("ring.rewrap", object({ id: dataKeyId, wraps }), (params, site) => {
+  const row = ringRow(site, params.id);
   if (row === undefined) return refused("not_found");
-  site.draft.put(ringRowKey(row.id), ringRows.write({ ...row, wraps: given.wraps }));
+  site.draft.put(ringRowKey(row.id), ringRows.write({ ...row, wraps: params.wraps }));
   return ok();
 });
 

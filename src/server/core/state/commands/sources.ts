@@ -55,28 +55,28 @@ const current = (site: Site, name: string): SourceRow | undefined => {
   return value === undefined ? undefined : sourceRows.read(value);
 };
 
-export const sourcePut = define("source.put", put, (given, site) => {
-  if ((given.text === undefined) === (given.blob === undefined)) return refused("invalid");
-  if ((given.writer === "api") !== (given.trigger === "api")) return refused("invalid");
-  if (given.writer === "file" && given.name !== FILE_SOURCE) return refused("invalid");
-  const stored = current(site, given.name);
-  const obstacle = writerObstacle(site, given.writer) ?? revisionObstacle(stored, given.expect_revision);
+export const sourcePut = define("source.put", put, (params, site) => {
+  if ((params.text === undefined) === (params.blob === undefined)) return refused("invalid");
+  if ((params.writer === "api") !== (params.trigger === "api")) return refused("invalid");
+  if (params.writer === "file" && params.name !== FILE_SOURCE) return refused("invalid");
+  const stored = current(site, params.name);
+  const obstacle = writerObstacle(site, params.writer) ?? revisionObstacle(stored, params.expect_revision);
   if (obstacle !== undefined) return refused(obstacle);
 
-  const isSame = stored !== undefined && stored.sha256 === given.sha256 && stored.version === given.version;
-  const decision = given.writer === "file" ? decideFile(site, given, stored) : isSame ? "keep" : "apply";
+  const isSame = stored !== undefined && stored.sha256 === params.sha256 && stored.version === params.version;
+  const decision = params.writer === "file" ? decideFile(site, params, stored) : isSame ? "keep" : "apply";
   if (decision !== "apply") {
     if (decision !== "keep") return refused(decision);
-    if (given.blob !== undefined) dropBlob(site.draft, given.blob.sha256);
+    if (params.blob !== undefined) dropBlob(site.draft, params.blob.sha256);
     return ok({ revision: stored?.revision ?? 0, applied: false });
   }
 
-  const text = contentOf(given, site);
+  const text = contentOf(params, site);
   if (text.kind === "refused") return text;
-  if (given.writer === "file") site.draft.put(deployModeKey, deployModeRows.write({ mode: "file" }));
-  const { name, version, sha256 } = given;
-  const highest = given.writer === "file" && version === null ? bound(site, stored) : undefined;
-  const next = { name, writer: given.writer, version, sha256, kind: "put", text: text.value } as const;
+  if (params.writer === "file") site.draft.put(deployModeKey, deployModeRows.write({ mode: "file" }));
+  const { name, version, sha256 } = params;
+  const highest = params.writer === "file" && version === null ? bound(site, stored) : undefined;
+  const next = { name, writer: params.writer, version, sha256, kind: "put", text: text.value } as const;
   return store(site, next, highest);
 });
 
@@ -90,12 +90,12 @@ const remembersVersions = ({ draft }: Site): boolean => levelOf(draft.get(featur
  * Decides by the transition table and returns a result code. Both start triggers count as a start: a seed is a start that finds
  * nothing stored.
  */
-function decideFile(site: Site, given: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
-  const before = stored && storedEdition(site, stored, given.version !== null);
+function decideFile(site: Site, params: Put, stored: SourceRow | undefined): "apply" | "keep" | CommandRefusal {
+  const before = stored && storedEdition(site, stored, params.version !== null);
   const { kind }: ApplyDecision = decideApply({
-    trigger: given.trigger === "reload" ? "reload" : "start",
+    trigger: params.trigger === "reload" ? "reload" : "start",
     stored: before,
-    document: edition(given),
+    document: edition(params),
   });
   switch (kind) {
     case "apply":
@@ -104,7 +104,7 @@ function decideFile(site: Site, given: Put, stored: SourceRow | undefined): "app
     case "wait":
       return "waits";
     case "refuse":
-      return before && versionBound(before) === given.version ? "version_reused" : "version_behind";
+      return before && versionBound(before) === params.version ? "version_reused" : "version_behind";
     default:
       return kind satisfies never;
   }
@@ -173,16 +173,16 @@ function store({ draft, now, by }: Site, next: NewRevision, highest?: number): C
 export const sourceDelete = define(
   "source.delete",
   object({ name: identifier, writer, expect_revision: nullable(integer()) }),
-  (given, site) => {
-    const stored = current(site, given.name);
+  (params, site) => {
+    const stored = current(site, params.name);
     if (stored === undefined) return refused("not_found");
     const isFile = site.draft.get(deployModeKey) !== undefined;
-    if (isFile !== (given.writer === "file")) return refused(isFile ? "file_owned" : "api_owned");
-    const obstacle = revisionObstacle(stored, given.expect_revision);
+    if (isFile !== (params.writer === "file")) return refused(isFile ? "file_owned" : "api_owned");
+    const obstacle = revisionObstacle(stored, params.expect_revision);
     if (obstacle !== undefined) return refused(obstacle);
     site.draft.delete(deployModeKey);
     const { name, version, sha256 } = stored;
-    return store(site, { name, writer: given.writer, version, sha256, kind: "delete", text: null });
+    return store(site, { name, writer: params.writer, version, sha256, kind: "delete", text: null });
   },
 );
 
@@ -190,10 +190,11 @@ export const sourceDelete = define(
 export const sourceRollback = define(
   "source.rollback",
   object({ name: identifier, to: integer(1, 9_999_999_999), expect_revision: nullable(integer()) }),
-  (given, site) => {
-    const obstacle = writerObstacle(site, "api") ?? revisionObstacle(current(site, given.name), given.expect_revision);
+  (params, site) => {
+    const obstacle =
+      writerObstacle(site, "api") ?? revisionObstacle(current(site, params.name), params.expect_revision);
     if (obstacle !== undefined) return refused(obstacle);
-    const value = site.draft.get(revisionRowKey(given.name, given.to));
+    const value = site.draft.get(revisionRowKey(params.name, params.to));
     if (value === undefined) return refused("not_found");
     const { name, version, sha256, text } = revisionRows.read(value);
     if (text === null) return refused("not_found");

@@ -29,15 +29,15 @@ const durationMs = integer(1, 3_155_760_000_000);
 export const suspensionPut = define(
   "suspension.put",
   object({ kind, name: label(512), reason: prose(1_024), duration_ms: nullable(durationMs) }),
-  ({ duration_ms, ...given }, { draft, now, by }) => {
+  ({ duration_ms, ...params }, { draft, now, by }) => {
     const until = duration_ms === null ? null : now + duration_ms;
-    draft.put(suspensionRowKey(given.kind, given.name), suspensionRows.write({ ...given, at: now, until, by }));
+    draft.put(suspensionRowKey(params.kind, params.name), suspensionRows.write({ ...params, at: now, until, by }));
     return ok({ at: now, until });
   },
 );
 
-export const suspensionDelete = define("suspension.delete", object({ kind, name: label(512) }), (given, { draft }) => {
-  const key = suspensionRowKey(given.kind, given.name);
+export const suspensionDelete = define("suspension.delete", object({ kind, name: label(512) }), (params, { draft }) => {
+  const key = suspensionRowKey(params.kind, params.name);
   if (draft.get(key) === undefined) return refused("not_found");
   draft.delete(key);
   return ok();

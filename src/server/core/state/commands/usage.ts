@@ -106,10 +106,10 @@ function settle(
   const spent = Math.max(before.spent, row.spent);
   const returned = Math.max(before.returned, Math.min(row.ret, before.granted - spent));
   const settled: HoldingRow = { ...before, spent, returned, ...pledgeIn(row, before, now) };
-  const kept = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
-  const isLeased = row.pledge !== undefined && row.want > limit - kept;
+  const committed = usage.used + usage.open - chargeOf(before) + chargeOf(settled);
+  const isLeased = row.pledge !== undefined && row.want > limit - committed;
   const back = isLeased ? takeBack(draft, members, of, { now, but: node }) : 0;
-  const charged = kept - back;
+  const charged = committed - back;
   const left = Math.max(0, limit - charged);
   const mayGrant = row.w >= current && charged <= limit;
   const grant = mayGrant ? grantOf(settled, row, left, limit, members.length) : 0;

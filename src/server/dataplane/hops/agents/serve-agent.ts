@@ -160,12 +160,12 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     const headers = headersFor(call, request, rewritten?.headers);
     const outgoing = { method: "POST", path: fronted.path, headers, body };
     const sendAnswer = async (to: Downstream): Promise<void> => {
-      const kept =
+      const cachedAnswer =
         listCacheKey === undefined ? undefined : cachedList(fronted, listCacheKey, call.id, performance.now());
-      if (kept === undefined)
+      if (cachedAnswer === undefined)
         return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // refuses with 401, 403, 502 or 504
       charge?.settle(undefined);
-      sendMessage(answerTo(to), kept);
+      sendMessage(answerTo(to), cachedAnswer);
     };
     try {
       const verdict = inspected?.verdict;

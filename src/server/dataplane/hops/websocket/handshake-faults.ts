@@ -22,8 +22,12 @@ export function handshakeFailure(cause: Error): GatewayError {
     const by = cause instanceof ForwardProxyFault ? `: ${cause.message}` : "";
     return new GatewayError("upstream_unreachable", `The upstream could not be reached${by}.`, { cause });
   }
-  const why = code.startsWith("HPE_") ? "it is not HTTP/1.1" : "it breaks the WebSocket protocol (RFC 6455)";
-  return new GatewayError("upstream_invalid", `The upstream's answer to the handshake could not be read: ${why}.`, {
-    cause,
-  });
+  const explanation = code.startsWith("HPE_") ? "it is not HTTP/1.1" : "it breaks the WebSocket protocol (RFC 6455)";
+  return new GatewayError(
+    "upstream_invalid",
+    `The upstream's answer to the handshake could not be read: ${explanation}.`,
+    {
+      cause,
+    },
+  );
 }

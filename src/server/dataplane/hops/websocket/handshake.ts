@@ -218,8 +218,8 @@ export async function dial(upstream: UpstreamAddress, options: DialOptions): Pro
   const { route } = upstream;
   let server = route?.next(undefined);
   if (route !== undefined && server === undefined) {
-    const why = route.noServerReason === undefined ? "" : `: ${route.noServerReason}`;
-    throw new GatewayError("upstream_unreachable", `The upstream could not be reached${why}.`);
+    const suffix = route.noServerReason === undefined ? "" : `: ${route.noServerReason}`;
+    throw new GatewayError("upstream_unreachable", `The upstream could not be reached${suffix}.`);
   }
   for (;;) {
     server?.beginAttempt();

@@ -139,8 +139,8 @@ const OPEN_OBJECT = 0x7b;
 
 const passedMessage = (frame: Frame): InspectedMessage => ({ kind: "passes", frames: [frame] });
 
-const unreadableMessage = (why: string): GatewayError =>
-  new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${why}.`);
+const unreadableMessage = (problem: string): GatewayError =>
+  new GatewayError("invalid_request", `Guardrails cannot inspect the message: ${problem}.`);
 
 /** WebSocket close codes: RFC 6455, section 7.4.1, and the IANA registry. */
 const POLICY_VIOLATION = 1008;

@@ -35,8 +35,8 @@ export function providerWithoutModel(
 export function asWebSocketRefusal(thrown: unknown): GatewayError {
   const refusal = asRefusal(thrown);
   if (refusal.code !== "fidelity_loss") return refusal;
-  const why = refusal.message.replace(/[:.][^:.]*\.?$/, "");
-  return webSocketRefusal(why, refusal.param);
+  const summary = refusal.message.replace(/[:.][^:.]*\.?$/, "");
+  return webSocketRefusal(summary, refusal.param);
 }
 
 /** Returns the refusal that replaces the upstream's, or `undefined` if the client receives the upstream's. */

@@ -5,7 +5,7 @@ export interface SessionMetrics {
   /** Records the time that a thread worked, in seconds. */
   readonly addWorkSeconds: (seconds: number) => void;
   /** Records that a thread was ended by force because it did not stop in time (`stopped`), or that it crashed. */
-  readonly countEnded: (why: "stopped" | "crashed") => void;
+  readonly countEnded: (reason: "stopped" | "crashed") => void;
   readonly countRefused: () => void;
 }
 
@@ -37,7 +37,7 @@ export function createSessionMetrics(instruments: Instruments, readings: Session
   );
   return {
     addWorkSeconds: (seconds) => busy.with().inc(seconds),
-    countEnded: (why) => restarts.with(why).inc(),
+    countEnded: (reason) => restarts.with(reason).inc(),
     countRefused: () => refused.with().inc(),
   };
 }

@@ -34,15 +34,15 @@ export function locate(name: PackageName, path: string | undefined): Located {
 /** Maximum number of folders between a path and its package. */
 const MAX_PARENTS = 6;
 
-function locateAt(name: PackageName, given: string): Located {
-  if (!existsSync(given)) return { kind: "absent", message: `there is nothing at ${given}` };
-  const path = realpathSync(given);
+function locateAt(name: PackageName, start: string): Located {
+  if (!existsSync(start)) return { kind: "absent", message: `there is nothing at ${start}` };
+  const path = realpathSync(start);
   let folder = statSync(path).isDirectory() ? path : dirname(path);
   for (let level = 0; level <= MAX_PARENTS; level++) {
     if (nameOfPackage(folder) === name) return { kind: "found", path: folder };
     folder = dirname(folder);
   }
-  return { kind: "absent", message: `${given} is neither the folder of the package ${name} nor a file in it` };
+  return { kind: "absent", message: `${start} is neither the folder of the package ${name} nor a file in it` };
 }
 
 function nameOfPackage(folder: string): string | undefined {

@@ -119,7 +119,7 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
 
   const failed = ({ kind, message }: Failure): Outcome => ({ kind: "failed", error: new DetectorError(kind, message) });
 
-  const discardThread = (why: "stopped" | "crashed" | "unusable" | undefined): void => {
+  const discardThread = (endReason: "stopped" | "crashed" | "unusable" | undefined): void => {
     if (thread === undefined) return;
     const dropped = thread;
     thread = undefined;
@@ -131,12 +131,13 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       });
       dropped.end();
     }
-    if (why === undefined) return;
+    if (endReason === undefined) return;
     backoffMs = hasRead ? 0 : Math.min(MAX_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, 2 * backoffMs));
     notBefore = now() + backoffMs;
-    if (why === "unusable") return;
-    metrics.countEnded(why);
-    const reason = why === "stopped" ? "it did not stop in time" : (dropped.failure?.message ?? `the ${kind} ended`);
+    if (endReason === "unusable") return;
+    metrics.countEnded(endReason);
+    const reason =
+      endReason === "stopped" ? "it did not stop in time" : (dropped.failure?.message ?? `the ${kind} ended`);
     logEnded({ spec, reason, againInMs: backoffMs });
   };
 
@@ -234,8 +235,8 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
       } catch (error) {
         // If the thread has ended, the error of the request does not contain the reason; `drop` handles the crash.
         if (thread?.isEnded === true) discardThread("crashed");
-        const why = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
-        outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message: why });
+        const message = error instanceof Error ? `the model's ${kind}: ${error.message}` : `the model's ${kind} ended`;
+        outcome = error instanceof DetectorError ? { kind: "failed", error } : failed({ kind: "failed", message });
       }
       // Waiting for a server does not count as work.
       if (!isServed) metrics.addWorkSeconds((now() - began) / 1_000);
@@ -293,8 +294,8 @@ export function createSession(spec: SessionSpec, options: SessionOptions = {}): 
     async read(name, reader, texts, signal) {
       const outcome = await submit(name, reader, texts, signal);
       if (outcome.kind === "found") return outcome.found;
-      const why = outcome.kind === "opened" ? outcome.problem?.message : undefined;
-      throw new DetectorError("failed", `the model cannot be used${why === undefined ? "" : `: ${why}`}`);
+      const message = outcome.kind === "opened" ? outcome.problem?.message : undefined;
+      throw new DetectorError("failed", `the model cannot be used${message === undefined ? "" : `: ${message}`}`);
     },
     get isIdle() {
       return runningCount === 0;

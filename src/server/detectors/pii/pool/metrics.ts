@@ -5,7 +5,7 @@ export interface PoolMetrics {
   /** Records the time that a thread worked, in seconds. */
   readonly addWorkSeconds: (seconds: number) => void;
   /** Records that a thread was stopped because it did not answer, or that it ended unexpectedly. */
-  readonly countEnded: (why: "stopped" | "crashed") => void;
+  readonly countEnded: (reason: "stopped" | "crashed") => void;
   readonly countRefused: () => void;
 }
 
@@ -40,7 +40,7 @@ export function createPoolMetrics(instruments: Instruments, readings: PoolReadin
   );
   return {
     addWorkSeconds: (seconds) => busy.with().inc(seconds),
-    countEnded: (why) => restarts.with(why).inc(),
+    countEnded: (reason) => restarts.with(reason).inc(),
     countRefused: () => refused.with().inc(),
   };
 }

@@ -88,10 +88,10 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
   const metrics = options.metrics?.({ queued: () => queued, threads: () => working.size }) ?? NO_POOL_METRICS;
 
   const gone = new FinalizationRegistry((scan: string) => {
-    const kept = sources.get(scan);
-    if (kept === undefined) return;
-    kept.holders -= 1;
-    if (kept.holders > 0) return;
+    const source = sources.get(scan);
+    if (source === undefined) return;
+    source.holders -= 1;
+    if (source.holders > 0) return;
     sources.delete(scan);
     for (const { thread, compiledScans: knows } of working)
       if (knows.delete(scan)) thread.post({ kind: "forget", scan });
@@ -99,10 +99,10 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
   });
 
   const compileOn = ({ thread, compiledScans: knows }: PoolThread, scan: string): void => {
-    const kept = sources.get(scan);
-    if (kept === undefined || knows.has(scan)) return;
+    const source = sources.get(scan);
+    if (source === undefined || knows.has(scan)) return;
     knows.add(scan);
-    thread.post({ kind: "compile", scan, ...kept.source });
+    thread.post({ kind: "compile", scan, ...source.source });
   };
 
   const add = (): PoolThread => {
@@ -212,9 +212,9 @@ export function createScanPool(options: PoolOptions = {}): ScanPool {
 
   return {
     keep(scan, source, holder) {
-      const kept = sources.get(scan);
-      if (kept === undefined) sources.set(scan, { source, holders: 1 });
-      else kept.holders += 1;
+      const cached = sources.get(scan);
+      if (cached === undefined) sources.set(scan, { source, holders: 1 });
+      else cached.holders += 1;
       gone.register(holder, scan);
     },
     scan(scan, texts, signal) {

@@ -118,13 +118,13 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const found = objectsIn(answer.result).find((it) => it["name"] === zone);
       if (found === undefined) continue;
       if (found["status"] !== "active") {
-        const words = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so it is not used yet`;
-        throw new AttemptFailed("dns_update", words, { keepsOrder: true });
+        const message = `the zone ${zone} is ${remoteText(found["status"]) || "not active"} at the DNS provider, so it is not used yet`;
+        throw new AttemptFailed("dns_update", message, { keepsOrder: true });
       }
       return { id: idOf(found), name: zone };
     }
-    const words = `${what} has no zone for ${name}, or the token has no permission to read it; check tls.dns.zone_token`;
-    throw new AttemptFailed("dns_auth", words, { keepsOrder: true });
+    const message = `${what} has no zone for ${name}, or the token has no permission to read it; check tls.dns.zone_token`;
+    throw new AttemptFailed("dns_auth", message, { keepsOrder: true });
   }
 
   /** Returns the ids of the records with exactly this value. */
@@ -203,12 +203,12 @@ function parseAnswer(status: number, text: string, retryAt: number | undefined):
   const errors = objectsIn(body["errors"]);
   const info = objectsIn([body["result_info"]])[0];
   const pages = Number(info?.["total_pages"] ?? 1);
-  const words = errors.map((it) => `${Number(it["code"])} ${remoteText(it["message"])}`).join(", ");
+  const errorText = errors.map((it) => `${Number(it["code"])} ${remoteText(it["message"])}`).join(", ");
   return {
     status,
     isSuccess: status >= 200 && status < 300 && body["success"] === true,
     codes: errors.map((it) => Number(it["code"])),
-    message: words === "" ? `status ${status}` : words,
+    message: errorText === "" ? `status ${status}` : errorText,
     result: body["result"],
     pages: Number.isSafeInteger(pages) ? pages : 1,
     retryAt,

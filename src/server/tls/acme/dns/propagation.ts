@@ -35,8 +35,8 @@ export async function awaitRecords(
       await sleep(everyMs, undefined, { signal: anySignal([signal, limit]) }).catch(() => signal.throwIfAborted());
       if (!limit.aborted) continue;
       const behind = record.servers.filter((_, at) => seen[at] === false).map(({ address }) => address);
-      const words = `${record.name} is not at every name server of its zone after ${limitMs / 1_000} s; still without it: ${behind.join(", ")}`;
-      throw new AttemptFailed("dns_propagation", words, { keepsOrder: true });
+      const message = `${record.name} is not at every name server of its zone after ${limitMs / 1_000} s; still without it: ${behind.join(", ")}`;
+      throw new AttemptFailed("dns_propagation", message, { keepsOrder: true });
     }
   }
 }

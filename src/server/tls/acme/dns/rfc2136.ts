@@ -63,8 +63,10 @@ export function rfc2136Provider({ server: text, key, nameServers, now }: Rfc2136
     const { wire, mac } = sign(encodeUpdate(randomInt(0x10000), zone, record), key, now());
     const answer = await query(server, wire, signal);
     const verdict = verify(answer, mac, key);
-    const refused = (words: string, reason: "dns_auth" | "dns_update" = "dns_auth"): AttemptFailed =>
-      new AttemptFailed(reason, `${what} did not accept the update of ${record.name}: ${words}`, { keepsOrder: true });
+    const refused = (message: string, reason: "dns_auth" | "dns_update" = "dns_auth"): AttemptFailed =>
+      new AttemptFailed(reason, `${what} did not accept the update of ${record.name}: ${message}`, {
+        keepsOrder: true,
+      });
     if (verdict.kind === "unproven") {
       const { error, serverTime } = verdict;
       if (error === TSIG_ERROR.BADKEY)

@@ -72,8 +72,8 @@ function isMessage(type: unknown): boolean {
 }
 
 /** Returns the side that an item comes from, or `undefined` for an instruction and for an item outside the conversation. */
-function sideOf(given: unknown): Side {
-  const item = objectOf(given);
+function sideOf(value: unknown): Side {
+  const item = objectOf(value);
   switch (item?.type) {
     case "function_call":
     case "custom_tool_call":

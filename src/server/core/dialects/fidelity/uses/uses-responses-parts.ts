@@ -67,15 +67,15 @@ function readPart(part: Values, { uses, to, takesMedia }: PartReading): boolean 
 function readImage(part: Values, to: Form, takesMedia: boolean, uses: UseList): void {
   const { detail } = part;
   if (isText(detail) && detail !== "auto" && (to === "messages" || detail === "original")) uses.lose("hint", "detail");
-  const given = objectOf(part.image_url)?.url ?? part.image_url;
-  if (!isText(given)) {
+  const url = objectOf(part.image_url)?.url ?? part.image_url;
+  if (!isText(url)) {
     if (isText(part.file_id)) uses.add("file_refs", "file_id");
     return;
   }
-  const type = dataUriType(given);
+  const type = dataUriType(url);
   const capability = type === "application/pdf" && to === "messages" ? "documents" : "vision";
   uses.add(capability, "image_url");
-  const isKnown = type === undefined ? isHttpsUrl(given) : type === "application/pdf" || isKnownImageType(type);
+  const isKnown = type === undefined ? isHttpsUrl(url) : type === "application/pdf" || isKnownImageType(type);
   if (!takesMedia || (to === "messages" && !isKnown)) uses.lose(capability, "image_url");
 }
 

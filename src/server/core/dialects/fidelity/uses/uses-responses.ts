@@ -99,9 +99,9 @@ const READERS: Readonly<Record<(typeof RESPONSE_FIELDS)[number], FieldReader>> =
 const READER_BY_FIELD: ReadonlyMap<string, FieldReader> = new Map(Object.entries(READERS));
 
 /** Returns the uses of a `responses` request. `target` is explained at `UseList`. */
-export function usesOfResponses(given: Values, target: Capability | undefined, to: Form): UseList {
-  const additions = additionsOf(given.input);
-  const request = applyItemSettings(given, additions);
+export function usesOfResponses(body: Values, target: Capability | undefined, to: Form): UseList {
+  const additions = additionsOf(body.input);
+  const request = applyItemSettings(body, additions);
   const uses = readFields(request, READER_BY_FIELD, target, to);
   readOffered(request, additions, to, uses);
   readItems(request.input, to, uses);

@@ -142,8 +142,8 @@ export class ArgumentsScan {
     if (this.#isBroken) return "";
     const text = this.#state === "start" ? fragment.trimStart() : fragment;
     const before = this.#scalar;
-    const sound = this.#validPart(text);
-    const all = this.#dropsScalar ? sound : before + sound;
+    const valid = this.#validPart(text);
+    const all = this.#dropsScalar ? valid : before + valid;
     const isOpen = this.#state === "scalar" && !this.#isBroken;
     const ready = isOpen ? all.slice(0, all.length - this.#scalar.length) : all;
     this.#hasWritten ||= ready !== "";

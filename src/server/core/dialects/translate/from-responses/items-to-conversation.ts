@@ -183,12 +183,12 @@ const idKey = (id: string): string => `id ${id}`;
 const nameKey = (name: string): string => `name ${name}`;
 
 function addOutput(draft: Draft, item: Values, place: string): void {
-  const given = optionalText(item["call_id"], `${place}.call_id`) || undefined;
-  const answered = takeUnanswered(draft, given === undefined ? outputKey(draft, item, place) : idKey(given));
-  if (given === undefined && answered === undefined)
+  const callId = optionalText(item["call_id"], `${place}.call_id`) || undefined;
+  const answered = takeUnanswered(draft, callId === undefined ? outputKey(draft, item, place) : idKey(callId));
+  if (callId === undefined && answered === undefined)
     refuse(`${place}.call_id`, "must name the call that it is the output of");
   draft.hasBegun = true;
-  const id = given ?? answered?.call.id ?? "";
+  const id = callId ?? answered?.call.id ?? "";
   draft.callIds.add(id);
   const content = contentOf(item["output"], `${place}.output`);
   (answered?.round ?? lastRound(draft)).outputs.push({ call: answered?.call, id, content });

@@ -38,7 +38,7 @@ const SIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["t", "r"]);
 const UNSIGNED: ReadonlySet<SealedBlock["k"]> = new Set(["c", "d"]);
 
 interface ReadRequest {
-  readonly given: Values;
+  readonly body: Values;
   /** Request with the settings that its items override. */
   readonly request: Values;
   readonly settings: Values;
@@ -106,17 +106,17 @@ export function responsesToChat(
 }
 
 function readRequest(value: unknown, maxNameLength: number): ReadRequest {
-  const given = requiredObject(value, "body");
-  if (isAbsent(given["input"]) && !given["instructions"]) refuse("input", "is required");
-  const additions: Additions = additionsOf(given["input"]);
-  const request = applyItemSettings(given, additions);
+  const body = requiredObject(value, "body");
+  if (isAbsent(body["input"]) && !body["instructions"]) refuse("input", "is required");
+  const additions: Additions = additionsOf(body["input"]);
+  const request = applyItemSettings(body, additions);
   const settings = settingsOf(request);
   const tools = toolsOf(request, additions, maxNameLength);
-  return { given, request, settings, tools, fromItems: itemConversation(request, tools.names) };
+  return { body, request, settings, tools, fromItems: itemConversation(request, tools.names) };
 }
 
 function termsOf(
-  { given, request, settings, tools, fromItems }: ReadRequest,
+  { body: given, request, settings, tools, fromItems }: ReadRequest,
   model: AnswerTerms["model"],
   { seal }: ChannelTerms,
 ): ResponsesTerms {
@@ -153,8 +153,8 @@ function toolMembers({ members }: Tools, source: JsonSource, claims: ChannelTerm
 
 const NO_PARAMETERS = { type: "object", properties: {} };
 
-function formatOf(given: unknown, source: JsonSource, claims: ChannelTerms["claims"]): object | undefined {
-  const format = objectOf(given);
+function formatOf(value: unknown, source: JsonSource, claims: ChannelTerms["claims"]): object | undefined {
+  const format = objectOf(value);
   if (format?.["type"] === "json_object") return claims("json_object") ? format : undefined;
   const named = objectOf(format?.["json_schema"]);
   if (named === undefined || !claims("json_schema")) return undefined;

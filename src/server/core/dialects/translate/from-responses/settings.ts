@@ -85,8 +85,8 @@ function formatOf(text: Values | undefined): Values | undefined {
 }
 
 /** Returns the request members that the response repeats. `store` is always false, since nothing is stored. */
-export function echoOf(given: Values, { reasoning, text }: Values): Values {
-  const withDefault = (name: string, fallback: unknown) => given[name] ?? fallback;
+export function echoOf(body: Values, { reasoning, text }: Values): Values {
+  const withDefault = (name: string, fallback: unknown) => body[name] ?? fallback;
   const thought = objectOf(reasoning);
   const written = objectOf(text);
   return {

@@ -72,12 +72,13 @@ function clientTool({ kind, namespace, name = "" }: RequestTool) {
 function definition(own: RequestTool, names: ToolNames): Values {
   const { kind, tool, place } = own;
   const name = names.nameToSend(clientTool(own));
-  const given = optionalText(tool["description"], `${place}.description`) || undefined;
-  if (kind === "custom") return { name, description: withGrammar(given, tool, place), parameters: CUSTOM_PARAMETERS };
+  const description = optionalText(tool["description"], `${place}.description`) || undefined;
+  if (kind === "custom")
+    return { name, description: withGrammar(description, tool, place), parameters: CUSTOM_PARAMETERS };
   const strict = tool["strict"];
   return {
     name,
-    description: given,
+    description,
     parameters: optionalObject(tool["parameters"], `${place}.parameters`),
     strict: strict === null || strict === undefined ? undefined : optionalFlag(strict, `${place}.strict`),
   };

@@ -36,7 +36,7 @@ interface OpenBlocksSettings {
 
 export class OpenBlocks implements BlockWriter<Block> {
   readonly #nameOf: (name: string) => string;
-  readonly #callId: (given: string) => string;
+  readonly #callId: (id: string) => string;
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
   readonly #arguments = new Set<ArgumentsState>();

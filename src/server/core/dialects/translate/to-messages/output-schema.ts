@@ -23,8 +23,10 @@ const NESTED: ReadonlySet<string> = new Set(NESTED_SCHEMAS);
 
 /** Returns the narrowed schema. `schema` is `isExpressibleInMessages`. It keeps its text if nothing has to be changed. */
 export function narrowSchema(schema: Values, exact: JsonSource["exact"]): unknown {
-  const given = exact(schema);
-  return isAcceptedByMessages(schema) ? given : new Verbatim(narrowValue(new JsonCursor(jsonText(given)), schema));
+  const original = exact(schema);
+  return isAcceptedByMessages(schema)
+    ? original
+    : new Verbatim(narrowValue(new JsonCursor(jsonText(original)), schema));
 }
 
 /**

@@ -46,19 +46,19 @@ function detailsOf(items: readonly unknown[]): readonly Detail[] {
   const details: Detail[] = [];
   const byIndex = new Map<string, Detail>();
   for (const item of items) {
-    const given = objectOf(item);
-    const type = given?.["type"];
-    if (given === undefined || (type !== "reasoning.text" && type !== "reasoning.encrypted")) continue;
-    const key = typeof given["index"] === "number" ? `${type} ${given["index"]}` : undefined;
+    const fragment = objectOf(item);
+    const type = fragment?.["type"];
+    if (fragment === undefined || (type !== "reasoning.text" && type !== "reasoning.encrypted")) continue;
+    const key = typeof fragment["index"] === "number" ? `${type} ${fragment["index"]}` : undefined;
     let detail = key === undefined ? undefined : byIndex.get(key);
     if (detail === undefined) {
       detail = { type, text: "", signature: "", data: "" };
       details.push(detail);
       if (key !== undefined) byIndex.set(key, detail);
     }
-    detail.text += stringOf(given["text"]) ?? "";
-    detail.signature ||= stringOf(given["signature"]) ?? "";
-    detail.data += stringOf(given["data"]) ?? "";
+    detail.text += stringOf(fragment["text"]) ?? "";
+    detail.signature ||= stringOf(fragment["signature"]) ?? "";
+    detail.data += stringOf(fragment["data"]) ?? "";
   }
   return details;
 }

@@ -160,10 +160,10 @@ function withoutUnions(parameters: Values, place: string, exact: Scope["exact"],
 }
 
 function toolChoice(request: Values): ToolChoiceMeaning {
-  const given = request["tool_choice"];
-  if (isAbsent(given)) return NO_CHOICE;
-  if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
-  const of = requiredObject(given, "tool_choice");
+  const choice = request["tool_choice"];
+  if (isAbsent(choice)) return NO_CHOICE;
+  if (typeof choice === "string") return { choice: MODES.get(choice), allowed: undefined };
+  const of = requiredObject(choice, "tool_choice");
   switch (of["type"]) {
     case "function":
       return named(requiredObject(of["function"], "tool_choice.function"), "tool_choice.function.name");
@@ -176,10 +176,10 @@ function toolChoice(request: Values): ToolChoiceMeaning {
 }
 
 function functionCall(request: Values): ToolChoiceMeaning {
-  const given = request["function_call"];
-  if (isAbsent(given)) return NO_CHOICE;
-  if (typeof given === "string") return { choice: MODES.get(given), allowed: undefined };
-  return named(requiredObject(given, "function_call"), "function_call.name");
+  const choice = request["function_call"];
+  if (isAbsent(choice)) return NO_CHOICE;
+  if (typeof choice === "string") return { choice: MODES.get(choice), allowed: undefined };
+  return named(requiredObject(choice, "function_call"), "function_call.name");
 }
 
 function named(of: Values, place: string): ToolChoiceMeaning {

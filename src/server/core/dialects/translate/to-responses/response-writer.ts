@@ -32,7 +32,7 @@ export class ResponseWriter {
   readonly #terms: ResponsesTerms;
   readonly #stamp: AnswerStamp;
   readonly #events: EventLog;
-  readonly #callId: (given: string, position: number) => string;
+  readonly #callId: (id: string, position: number) => string;
   /** JSON texts of the finished items. */
   readonly #output: string[] = [];
   #response: ResponseObject | undefined;

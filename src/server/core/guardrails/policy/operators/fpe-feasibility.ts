@@ -20,15 +20,15 @@ const FEASIBLE: Feasibility = { reason: undefined, isPartial: false };
 export function feasibilityOf(type: string, alphabet: AlphabetName, fpe: Fpe, format: ValueFormat): Feasibility {
   const random = randomFrom(SEED);
   let made = 0;
-  let kept = 0;
+  let encrypted = 0;
   for (let count = 0; count < SAMPLES; count += 1) {
     const value = format.sample(random);
     if (value === undefined) continue;
     made += 1;
-    if (fpe.encrypt(type, alphabet, value) !== undefined) kept += 1;
+    if (fpe.encrypt(type, alphabet, value) !== undefined) encrypted += 1;
   }
   if (made === 0) return FEASIBLE;
-  if (kept > 0) return { reason: undefined, isPartial: kept < made };
+  if (encrypted > 0) return { reason: undefined, isPartial: encrypted < made };
   const reason = `apart from the characters that stay unchanged, its pattern has fewer than a million values over \`${alphabet}\`, or hardly any encrypted value matches the pattern`;
   return { reason, isPartial: false };
 }
