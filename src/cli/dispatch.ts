@@ -4,7 +4,7 @@
  */
 
 import { holdSighup } from "./hold-sighup.ts";
-import { type FlagsOf, type FlagTable, parseFlags, UsageError } from "./parse-flags.ts";
+import { clipArgument, type FlagsOf, type FlagTable, flagNameOf, parseFlags, UsageError } from "./parse-flags.ts";
 import type { ExitStatus, Io } from "./process-io.ts";
 import type { Entry, Positionals } from "./verb-table.ts";
 
@@ -92,6 +92,8 @@ export async function invoke<Name extends keyof FlagsByName>(
 ): Promise<Outcome> {
   const parsed = parseFlags(flags, args, { isInterleaved });
   if (parsed.kind === "help") return parsed;
+  if (!isInterleaved && !args.includes("--"))
+    checkFlagsFirst(flags, parsed.positionals, `${name} [FLAGS] ${positionals.usage}`);
   checkCount(positionals, parsed.positionals);
   const load: Loaders[Name] = LOADERS[name];
   const module = await load();
@@ -113,4 +115,11 @@ function checkCount({ usage, min, max }: Positionals, positionals: readonly stri
   const isFlag = positionals.some((text) => text.startsWith("-") && text !== "-");
   const hint = isFlag ? "; flags come before arguments" : "";
   throw new UsageError(`${max === 0 ? "takes no arguments" : `too many arguments, takes ${usage}`}${hint}`);
+}
+
+/** Refuses a flag after an argument, where this verb would read it as another argument. */
+function checkFlagsFirst(flags: FlagTable, given: readonly string[], usage: string): void {
+  const late = given.find((text) => /^--?\w/.test(text) && Object.hasOwn(flags, flagNameOf(text)));
+  if (late === undefined) return;
+  throw new UsageError(`flags come before the arguments, also '${clipArgument(late)}': gateway ${usage}`);
 }

@@ -14,13 +14,18 @@ export function findVerb(args: readonly string[]): { readonly verb: Entry; reado
     if (verb.name === twoWords) return { verb, rest: args.slice(2) };
     if (verb.name === first) return { verb, rest: args.slice(1) };
   }
+  for (const words of [twoWords, first]) {
+    const equivalent = Object.hasOwn(VERBS_OF_OTHER_TOOLS, words) ? VERBS_OF_OTHER_TOOLS[words] : undefined;
+    if (equivalent !== undefined) throw new UsageError(`there is no verb '${clipArgument(words)}': ${equivalent}`);
+  }
   const secondWords = groupWords(first);
   if (secondWords.length > 0) {
     const hint = second === undefined ? "" : didYouMean(second, secondWords);
-    throw new UsageError(`'${clipArgument(first)}' is followed by ${secondWords.join(" or ")}${hint}`);
+    throw new UsageError(`'${clipArgument(first)}' is followed by one of ${secondWords.join(", ")}${hint}`);
   }
-  const equivalent = Object.hasOwn(VERBS_OF_OTHER_TOOLS, first) ? VERBS_OF_OTHER_TOOLS[first] : undefined;
-  if (equivalent !== undefined) throw new UsageError(`there is no verb '${clipArgument(first)}': ${equivalent}`);
+  if (/\.(?:ya?ml|json)$|\//.test(first)) {
+    throw new UsageError(`'${clipArgument(first)}' is not a verb; 'gateway -config FILE' runs a node file`);
+  }
   const names = VERBS.flatMap(({ name }) => [name, name.replace(/ .*/, "")]);
   throw new UsageError(`unknown verb '${clipArgument(first)}'${didYouMean(first, names)}`);
 }

@@ -128,6 +128,9 @@ export function parseFlags<const Table extends FlagTable>(
   return { kind: "options", options: complete(table, values), positionals: [...before, ...args.slice(at)] };
 }
 
+/** Returns the name of the flag that an argument gives, without dashes and value. */
+export const flagNameOf = (arg: string): string => splitFlag(arg).name;
+
 function splitFlag(arg: string): { readonly name: string; readonly inline: string | undefined } {
   const undashed = arg.replace(/^--?/, "");
   const equals = undashed.indexOf("=");

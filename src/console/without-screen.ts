@@ -22,5 +22,6 @@ export { runTask } from "./run/run-task.ts";
 export { putDocument } from "./run/write-document.ts";
 export { attentionNeeds, attentionOf } from "./views/attention.ts";
 export { withoutAcknowledged } from "./views/attention-acknowledged.ts";
+export { adviceOf } from "./views/attention-advice.ts";
 export { type AttentionItem, acknowledgeableOf, alertText, SEVERITIES } from "./views/attention-item.ts";
 export { readOnce } from "./watch/read-once.ts";

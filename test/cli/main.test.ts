@@ -13,8 +13,8 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["zzz"], "gateway: unknown verb 'zzz'"],
   [["console", "x"], "gateway console: takes no arguments"],
   [["audit", "verify", "-q"], "gateway audit verify: missing argument: FILE..."],
-  [["cluster", "prun"], "gateway: 'cluster' is followed by step-down or prune or recover (did you mean 'prune'?)"],
-  [["pack", "zzz"], "gateway: 'pack' is followed by list or show or add or test"],
+  [["cluster", "prun"], "gateway: 'cluster' is followed by one of step-down, prune, recover (did you mean 'prune'?)"],
+  [["pack", "zzz"], "gateway: 'pack' is followed by one of list, show, add, test"],
   [["-test-rules", "x"], "gateway: flag '-test-rules' needs '-config', whose rules it tests"],
   [
     ["-config", "x", "-test-rules", ""],
@@ -29,7 +29,28 @@ const USAGE: readonly (readonly [args: readonly string[], message: string])[] = 
   [["completion", "bash", "zsh"], "gateway completion: too many arguments, takes bash|zsh|fish"],
   [["completion", "tcsh"], "gateway completion: no completion for 'tcsh', only for bash, zsh, fish"],
   [["help", "chekc"], "gateway help: unknown verb 'chekc' (did you mean 'check'?)"],
-  [["snapshot", "sav"], "gateway: 'snapshot' is followed by save or restore (did you mean 'save'?)"],
+  [["snapshot", "sav"], "gateway: 'snapshot' is followed by one of save, restore (did you mean 'save'?)"],
+  [["keys", "list"], "gateway: there is no verb 'keys list': 'gateway get keys' lists them"],
+  [
+    ["cluster", "status"],
+    "gateway: there is no verb 'cluster status': 'gateway status' shows nodes, leader and alerts",
+  ],
+  [["validate", "x"], "gateway: there is no verb 'validate': 'gateway check -config FILE' checks a configuration"],
+  [["node.yaml"], "gateway: 'node.yaml' is not a verb; 'gateway -config FILE' runs a node file"],
+  [["./conf/n1"], "gateway: './conf/n1' is not a verb; 'gateway -config FILE' runs a node file"],
+  [
+    ["snapshot", "save", "x.tar", "-socket", "admin.sock"],
+    "gateway snapshot save: flags come before the arguments, also '-socket': gateway snapshot save [FLAGS] FILE",
+  ],
+  [
+    ["audit", "verify", "n1.log", "-heads=heads.json"],
+    "gateway audit verify: flags come before the arguments, also '-heads=heads.json': gateway audit verify [FLAGS] FILE...",
+  ],
+  [
+    ["admin", "PUT", "keys", "-d", "{}"],
+    "gateway admin: flags come before the arguments, also '-d': gateway admin [FLAGS] [METHOD] PATH",
+  ],
+  [["audit", "verify", "--", "-heads"], "gateway audit verify: -heads cannot be read: there is no such file"],
   [["help", "check", "dev"], "gateway help: unknown verb 'check dev'"],
 ];
 

@@ -90,7 +90,9 @@ function answerForStatus(subject: string, message: string, status: number, hasCr
       : { verdict: "ok", subject, message: `${message}: the provider requires a credential, which clients must send` };
   }
   if (status >= 500) return { verdict: "fail", subject, message };
-  if (status === 404 || status === 405)
-    return { verdict: "ok", subject, message: `${message}: the provider has no list of models` };
+  if (status === 404 || status === 405) {
+    const reason = "the provider has no list of models, or the path of its `base_url` is wrong";
+    return { verdict: "note", subject, message: `${message}: ${reason}` };
+  }
   return { verdict: status >= 400 && status !== 429 ? "fail" : "ok", subject, message };
 }

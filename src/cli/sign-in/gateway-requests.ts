@@ -37,7 +37,12 @@ export type Caller =
 export async function readOffers(url: string, signal: AbortSignal): Promise<readonly SignInOffer[]> {
   const { status, body } = await get(`${url}/admin/v1/login`, undefined, signal);
   if (status === 404) return [];
-  if (status !== 200) throw new SignInError(`${url} answered ${status} when asked how to sign in`);
+  if (status !== 200) {
+    // A listener with TLS answers plain HTTP so. Only the code is used, since any server may have answered.
+    const isPlain = field(field(body, "error"), "code") === "tls_required";
+    const hint = isPlain ? `: it speaks TLS, so use ${url.replace(/^http:/, "https:")}` : "";
+    throw new SignInError(`${url} answered ${status} when asked how to sign in${hint}`);
+  }
   const issuers = field(body, "issuers");
   const offers = Array.isArray(issuers) ? issuers.map(parseOffer) : [undefined];
   if (!offers.every((offer) => offer !== undefined)) {

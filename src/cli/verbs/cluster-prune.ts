@@ -70,7 +70,8 @@ export async function prune(options: Options, io: Io, pauseMs: number): Promise<
 async function clientOf(io: Io): Promise<ForwardClient> {
   const secret = secretOf(io, "GATEWAY_CLUSTER_SECRET");
   const previous = secretOf(io, "GATEWAY_CLUSTER_SECRET_PREVIOUS");
-  if (secret === undefined) throw new UsageError("GATEWAY_CLUSTER_SECRET is not set");
+  if (secret === undefined)
+    throw new UsageError("GATEWAY_CLUSTER_SECRET is not set: export the cluster secret of the node files in it");
   const keys = await deriveKeys(secret);
   const id = randomBytes(8).toString("hex");
   const identity = await createIdentity({

@@ -25,7 +25,7 @@ export function run(options: Options, _: readonly string[], io: Io): Promise<Exi
     let before = "";
     for (;;) {
       const overview = await overviewOf(called, io, console);
-      const text = options.o === "json" ? jsonOf(overview, io) : textOf(overview, io, console);
+      const text = options.o === "json" ? jsonOf(overview, io, console) : textOf(overview, io, console);
       // Changes of times and counts alone are not printed again.
       const fingerprint = JSON.stringify([
         overview.isFailing,
@@ -118,8 +118,22 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
     const heads = ["alert", "name", "says"].map((name) => ({ name, isNumeric: false }));
     yield* tableLines(heads, alerts, io.columns());
   }
+  yield* adviceLines(shown, console);
   if (acknowledged.length > 0) yield `${acknowledged.length} acknowledged; gateway get acknowledgements lists them.\n`;
   for (const [list, reason] of unread) yield `Not read: ${list} (${escapeControls(reason)})\n`;
+}
+
+/** Yields the advice of each kind of alert once, with the command for the first alert of that kind. */
+function* adviceLines(shown: readonly AttentionItem[], { adviceOf }: ConsoleModule): Generator<string> {
+  const seen = new Set<string>();
+  for (const item of shown) {
+    const advice = adviceOf(item);
+    if (advice === undefined || seen.has(item.what)) continue;
+    yield seen.size === 0 ? "\nWhat to do:\n" : "";
+    seen.add(item.what);
+    yield `  ${item.what}: ${advice.todo}\n`;
+    if (advice.command !== "") yield `    ${escapeControls(advice.command)}\n`;
+  }
 }
 
 const readiness = ({ ready, reasons }: NodeStatus): string =>
@@ -131,8 +145,14 @@ const leaderText = ({ leader }: NodeStatus): string =>
 function* jsonOf(
   { status, members, shown, acknowledged, unread, isFailing, context }: Overview,
   io: Io,
+  { adviceOf }: ConsoleModule,
 ): Generator<string> {
-  const alert = ({ id, severity, what, kind, name, text, ends, until }: AttentionItem) => ({
+  const adviceMembers = (item: AttentionItem) => {
+    const advice = adviceOf(item);
+    return advice === undefined ? {} : { todo: advice.todo, command: advice.command };
+  };
+  const alert = (item: AttentionItem) => ({ ...alertMembers(item), ...adviceMembers(item) });
+  const alertMembers = ({ id, severity, what, kind, name, text, ends, until }: AttentionItem) => ({
     id,
     severity,
     what,

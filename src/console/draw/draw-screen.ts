@@ -208,7 +208,8 @@ function drawPane(
   const row = cursorRowOf(listing);
   const at = listing.order[listing.cursor];
   if (row === undefined || at === undefined) return fill([ruleLine(BLANK, cells)], rows);
-  const lines = body.pane?.(row, context) ?? [];
+  const detail = body.pane?.(row, context) ?? [];
+  const lines = body.paneRows === undefined ? detail : detail.flatMap((line) => wrapHanging(line, cells));
   return fill([ruleLine([{ text: listing.table.nameOf(at), tone: "strong" }], cells), ...lines], rows);
 }
 

@@ -95,6 +95,11 @@ export interface TableBody {
   readonly sort: { readonly column: string; readonly isDescending: boolean };
   /** Returns the detail of the row under the cursor, shown below the table if there is room. */
   pane?(rowId: string, context: Context): readonly Line[];
+  /**
+   * Returns the number of lines of `pane` with its separator for each terminal size, including small ones; if missing, the pane
+   * is shown on large terminals only. Its lines are wrapped then.
+   */
+  paneRows?(size: { readonly columns: number; readonly rows: number }): number;
   /** Returns needs of the detail, which are read while that row is under the cursor. */
   paneNeeds?(rowId: string, context: Context): readonly Need[];
   /** Returns at most `rows` lines to show above the table if there is room. `rowId` is the row under the cursor. */

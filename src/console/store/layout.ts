@@ -67,9 +67,12 @@ export function tableRegions(size: Size, { body }: View, isSplit = false): Table
   const above = body.kind === "table" && body.above !== undefined ? aboveOf(size, body.aboveRows, third) : 0;
   const hasSide = isSplit && size.columns >= SPLIT_COLUMNS && body.kind === "table" && body.isAcross !== true;
   const side = hasSide ? Math.floor(size.columns * SIDE_SHARE) : 0;
-  const pane = !hasSide && body.kind === "table" && body.pane !== undefined ? Math.min(third, MAX_BESIDE) : 0;
+  const pane = hasSide || body.kind !== "table" || body.pane === undefined ? 0 : paneOf(size, body, third);
   return { above, head: HEAD_ROWS, rows: Math.max(1, whole - HEAD_ROWS - above - pane), pane, side };
 }
+
+const paneOf = (size: Size, { paneRows }: TableBody, third: number): number =>
+  paneRows === undefined ? Math.min(third, MAX_BESIDE) : isTooSmall(size) ? 0 : paneRows(size);
 
 function aboveOf(size: Size, wanted: TableBody["aboveRows"], third: number): number {
   if (typeof wanted !== "function") return Math.min(third, wanted ?? MAX_BESIDE);

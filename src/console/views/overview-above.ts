@@ -40,6 +40,12 @@ export function overviewRows({ columns, rows }: Size): number {
   return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? MIN_MEMBERS + 1 : 0;
 }
 
+/** Returns the number of lines of the pane with the text and the advice of the alert under the cursor. */
+export function overviewPaneRows({ columns, rows }: Size): number {
+  if (columns >= ROOMY.columns && rows >= ROOMY.rows) return rows >= CHARTS_ROWS ? 7 : 6;
+  return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? 4 : 0;
+}
+
 const ROOMY: Size = { columns: 100, rows: 30 };
 
 export function overviewAbove(context: Context, { columns, rows: lines }: Size): readonly Line[] {

@@ -16,7 +16,7 @@ import {
   whyNotSuspended,
 } from "../actions/suspension-dialogs.ts";
 import { textColumn } from "../format/column-kinds.ts";
-import { shown } from "../format/labeled-lines.ts";
+import { labeledLine, shown } from "../format/labeled-lines.ts";
 import { namesText } from "../format/name-list.ts";
 import { plural } from "../format/numbers.ts";
 import type { Context } from "../model/context.ts";
@@ -27,10 +27,11 @@ import { type Line, line, span } from "../model/text.ts";
 import type { Intent, Selection, View } from "../model/view.ts";
 import { attentionNeeds, attentionOf, urgencyOf } from "./attention.ts";
 import { endedAcknowledgements, withoutAcknowledged } from "./attention-acknowledged.ts";
+import { adviceOf } from "./attention-advice.ts";
 import { type AttentionItem, acknowledgeableOf, alertText, SEVERITIES } from "./attention-item.ts";
 import { recurrencesOf } from "./attention-recurrence.ts";
 import type { Measured, State } from "./measured.ts";
-import { overviewAbove, overviewRows } from "./overview-above.ts";
+import { overviewAbove, overviewPaneRows, overviewRows } from "./overview-above.ts";
 import { requestsOffer } from "./requests.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
@@ -56,7 +57,8 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     id: "says",
     head: "SAYS",
     letter: "s",
-    width: { least: 32, flex: 6 },
+    // Two blanks, `WHAT` and `NAME` leave this much of the narrowest terminal.
+    width: { least: 28, flex: 6 },
     align: "left",
     priority: 1,
     wanted: 72,
@@ -255,6 +257,20 @@ const forbiddenLines = (context: Context): readonly Line[] => [
   line("Ask an administrator to permit them in the admin policy; press r to try again.", "dim"),
 ];
 
+/** Returns the text of an alert, and what to do about it. */
+function alertLines(item: AttentionItem, now: number): readonly Line[] {
+  const advice = adviceOf(item);
+  const text = labeledLine("says", shown(alertText(item, now)));
+  if (advice === undefined) return [text];
+  const { todo, keys, command } = advice;
+  return [
+    text,
+    labeledLine("to do", shown(todo, "strong")),
+    ...(keys === "" ? [] : [labeledLine("keys", shown(keys))]),
+    ...(command === "" ? [] : [labeledLine("or type", shown(command))]),
+  ];
+}
+
 export const overviewView: View = {
   id: "overview",
   aliases: ["attention", "home"],
@@ -286,6 +302,11 @@ export const overviewView: View = {
         return { kind: "page", title: "Lists that your policy does not permit", lines: forbiddenLines(context) };
       return item === undefined ? warnFlash(CLEARED) : { kind: "go", ...item.target };
     },
+    pane: (id, context) => {
+      const item = selectedItems({ ids: [id] }, context)[0];
+      return item === undefined ? [[span(CLEARED, "warn")]] : alertLines(item, context.now);
+    },
+    paneRows: overviewPaneRows,
     describe(id, context) {
       const item = selectedItems({ ids: [id] }, context)[0];
       if (item === undefined) return [[span(CLEARED, "warn")]];
@@ -295,7 +316,7 @@ export const overviewView: View = {
           span(`${SEVERITIES[severity].mark} ${what}  `, tone ?? SEVERITIES[severity].tone),
           shown(`${kind} ${name}`, "strong"),
         ],
-        [shown(alertText(item, context.now))],
+        ...alertLines(item, context.now),
         [],
         ...JSON.stringify(item.json, undefined, 2)
           .split("\n")

@@ -30,8 +30,9 @@ const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_/;
 const TRUST_HINT = "; if the proxy intercepts TLS, set NODE_EXTRA_CA_CERTS to the PEM file of its authority";
 
 function reasonOf(cause: Error): string {
-  const reason = connectionErrorText(cause) ?? cause.message;
-  return UNTRUSTED.test(reason) ? `${reason}${TRUST_HINT}` : reason;
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  if (UNTRUSTED.test(code)) return `its certificate is not trusted: ${code}${TRUST_HINT}`;
+  return connectionErrorText(cause) ?? cause.message;
 }
 
 const HINTS: ReadonlyMap<number, string> = new Map([

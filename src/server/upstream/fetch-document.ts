@@ -2,7 +2,7 @@
  * Fetches one size-limited document of a server or agent, outside its calls: an agent card, or the supported protocol version.
  */
 import type { Pool } from "undici";
-import { anySignal, formatDuration } from "../../base/index.ts";
+import { anySignal, connectionErrorText, formatDuration } from "../../base/index.ts";
 
 const MAX_DOCUMENT_BYTES = 1 << 20;
 
@@ -60,20 +60,9 @@ export async function fetchDocument(pool: Pick<Pool, "request">, request: Docume
   }
 }
 
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ["ECONNREFUSED", "nothing listens there"],
-  ["ECONNRESET", "the connection ended unexpectedly"],
-  ["UND_ERR_SOCKET", "the connection ended unexpectedly"],
-  ["ENOTFOUND", "its name does not resolve"],
-  ["EAI_AGAIN", "its name does not resolve"],
-  ["EHOSTUNREACH", "no route to its network"],
-  ["ENETUNREACH", "no route to its network"],
-]);
-
 /** Returns the reason of a failed request, without an address. */
 export function failureText(error: unknown, limitMs: number): string {
-  const { code, name, message } = error as NodeJS.ErrnoException;
-  if (code === "FORWARD_PROXY") return message;
+  const { name } = error as Error;
   if (name === "TimeoutError") return `no answer within ${formatDuration(limitMs)}`;
-  return REASONS.get(code ?? "") ?? (typeof code === "string" ? code : "the request failed");
+  return connectionErrorText(error) ?? "the request failed";
 }

@@ -214,7 +214,7 @@ const STATUSES: readonly (readonly [status: number, hasKey: boolean, line: RegEx
   [200, true, /^ok .* answered 200 in \d+ ms$/],
   [401, true, /^fail .*: the provider refuses the credential$/],
   [401, false, /^ok .*: the provider requires a credential, which clients must send$/],
-  [404, true, /^ok .*: the provider has no list of models$/],
+  [404, true, /^note .*: the provider has no list of models, or the path of its `base_url` is wrong$/],
   [418, true, /^fail .* answered 418 in/],
   [429, true, /^ok .* answered 429 in/],
   [503, true, /^fail .* answered 503 in/],
@@ -227,7 +227,7 @@ for (const [status, hasKey, line] of STATUSES) {
     const keyed = hasKey ? { ...document, providers: [{ preset: "one", models: ["*"], api_key: "k" }] } : document;
     const checked = await check(await writeFiles(t, keyed));
     assert.match(checked.lines.at(-1) ?? "", line);
-    assert.equal(checked.status, line.source.startsWith("^ok") ? 0 : 1);
+    assert.equal(checked.status, line.source.startsWith("^fail") ? 1 : 0);
     assert.doesNotMatch(checked.io.out(), /\bk\b/);
   });
 }

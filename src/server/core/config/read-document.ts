@@ -129,10 +129,11 @@ export function readParsed<T>(
   problems.push(
     ...findings.map((finding) => problemAt(finding.path, finding.at, messageOf(finding, writtenPath(finding.path)))),
   );
-  for (const { path, isRefused, isPart } of literalSecrets(schema.json, tree, written)) {
+  for (const { path, isRefused, isPart, isForeignReference } of literalSecrets(schema.json, tree, written)) {
     if (isRefused)
       problems.push(problem(path, "must be a reference such as `${secret:NAME}`, not the credential itself"));
-    else if (options.warnOfLiterals === true) problems.push(problem(path, isPart ? HALF_LITERAL : LITERAL, "warning"));
+    else if (options.warnOfLiterals === true)
+      problems.push(problem(path, isForeignReference ? FOREIGN_REFERENCE : isPart ? HALF_LITERAL : LITERAL, "warning"));
   }
   if (!isWhole) return outcome(undefined, problems, used);
   if (findings.some(({ isNotYet }) => isNotYet !== true)) {
@@ -164,6 +165,9 @@ function dropUnknownKeys(value: unknown, errors: readonly ErrorObject[]): void {
 
 const LITERAL =
   "a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`";
+
+const FOREIGN_REFERENCE =
+  "this text is sent as the credential itself; a variable is written `${VAR}`, a secret `${secret:NAME}`";
 
 const HALF_LITERAL = "only a part of this credential is a reference; store the whole value and refer to it";
 

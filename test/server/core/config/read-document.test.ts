@@ -228,6 +228,12 @@ test("a document is returned with warnings and never with errors", () => {
     "f:2:6: key: warning: a credential is written out in a document that travels through the cluster; use `${VAR}` or `${secret:NAME}`",
   ]);
   assert.equal(warned.document?.key, "literal");
+  for (const foreign of ["$KEY", "$(cat key)", "'%KEY%'", "'{{ key }}'", "os.environ/KEY", "env.KEY"]) {
+    assert.equal(
+      lines(read(sample, `name: x\nkey: ${foreign}\n`, { warnOfLiterals: true })).at(-1),
+      "f:2:6: key: warning: this text is sent as the credential itself; a variable is written `${VAR}`, a secret `${secret:NAME}`",
+    );
+  }
   assert.deepEqual(lines(read(sample, "name: x\nkey: literal\n")), []);
   assert.deepEqual(lines(read(sample, `name: x\ntoken: ${CANARY}\n`)), [
     "f:2:8: token: must be a reference such as `${secret:NAME}`, not the credential itself",

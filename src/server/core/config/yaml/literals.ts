@@ -16,7 +16,12 @@ interface Literal {
   readonly isRefused: boolean;
   /** True if the text also contains a reference. */
   readonly isPart: boolean;
+  /** True if the text is a reference in the notation of a shell or of another program, which is not one here. */
+  readonly isForeignReference: boolean;
 }
+
+/** Matches `$KEY`, `$(cat key)`, `%KEY%`, `{{ key }}`, `os.environ/KEY` and `env.KEY`. */
+const FOREIGN_REFERENCE = /^\s*(?:\$\w+|\$\(.*\)|%\w+%|\{\{.*\}\}|os\.environ\/\w+|env\.\w+)\s*$/;
 
 /** Matches words that introduce a credential, such as `Bearer ` before a token. */
 const SCHEME = /^\s*(?:bearer|basic|token|apikey|api-key|digest|negotiate)\s+/i;
@@ -43,7 +48,14 @@ export function literalSecrets(
       if (schema["x-secret"] === undefined || typeof tree.value !== "string") return [];
       const isReference = written.has(pathKey(path));
       if (isReference ? !holdsLiteral(tree.value) : tree.value === "") return [];
-      return [{ path, isRefused: schema["x-secret"] === "reference" && !isReference, isPart: isReference }];
+      return [
+        {
+          path,
+          isRefused: schema["x-secret"] === "reference" && !isReference,
+          isPart: isReference,
+          isForeignReference: FOREIGN_REFERENCE.test(tree.value),
+        },
+      ];
     }
     case "list":
       return tree.items.flatMap(inside);

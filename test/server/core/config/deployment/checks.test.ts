@@ -142,6 +142,18 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       document: providersOf({ ...LOCAL, base_url: "https://models.example.com/v1?key=1" }),
       expected: ["providers[0].base_url: the root URL must not have a query or fragment (`?`, `#`)"],
     },
+    ...["chat/completions", "completions", "responses", "embeddings", "messages", "messages/"].map((end) => ({
+      name: `a base_url that ends in ${end} gets a warning`,
+      document: providersOf({ ...LOCAL, base_url: `https://models.example.com/v1/${end}` }),
+      expected: [
+        `warning providers[0].base_url: the path of each request is added to this URL, so write it without \`/${end}\``,
+      ],
+    })),
+    ...["https://models.example.com/v1/", "https://models.example.com", "https://x.example/models"].map((url) => ({
+      name: `a base_url ${url} gets none`,
+      document: providersOf({ ...LOCAL, base_url: url }),
+      expected: [],
+    })),
     {
       name: "a base_url with a fragment is refused",
       document: providersOf({ ...LOCAL, base_url: "https://models.example.com/v1#top" }),

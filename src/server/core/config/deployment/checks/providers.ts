@@ -18,16 +18,22 @@ export const checkIdentity: Check = ({ providers }, problem) =>
     return found;
   });
 
+/** Matches the end of a URL that names an endpoint of a provider, not its root. */
+const ENDPOINT = /\/(?:chat\/completions|completions|responses|embeddings|messages)\/*$/;
+
 /**
  * Refuses a query or fragment in `base_url`: requests go to `base_url` + path + the caller's query, so it would be lost or
- * moved.
+ * moved. Warns of the URL of an endpoint, which examples of other programs have in its place.
  */
 export const checkBaseUrl: Check = ({ providers }, problem) =>
-  providers.flatMap(({ base_url }, at) =>
-    base_url === undefined || !/[?#]/.test(base_url)
-      ? []
-      : [problem(["providers", at, "base_url"], "the root URL must not have a query or fragment (`?`, `#`)")],
-  );
+  providers.flatMap(({ base_url = "" }, at) => {
+    const path = ["providers", at, "base_url"];
+    if (/[?#]/.test(base_url)) return [problem(path, "the root URL must not have a query or fragment (`?`, `#`)")];
+    const [endpoint] = ENDPOINT.exec(base_url) ?? [];
+    if (endpoint === undefined) return [];
+    const message = `the path of each request is added to this URL, so write it without \`${endpoint}\``;
+    return [problem(path, message, "warning")];
+  });
 
 export const checkCredential: Check = ({ providers, credentials, auth }, problem) => {
   const kinds = new Map(credentials.map((credential) => [credential.name, credential]));

@@ -1,0 +1,126 @@
+/**
+ * Advice for each kind of alert: what to do, the keys of the console, and a command line for a shell. A kind without an entry
+ * has its remedy in its text.
+ */
+
+import { quoted } from "../format/command-line.ts";
+import type { AttentionItem } from "./attention-item.ts";
+import { suspensionId } from "./suspensions.ts";
+
+export interface Advice {
+  /** Imperative, without a full stop. */
+  readonly todo: string;
+  /** Keys of the overview that lead there; empty if Enter alone does. */
+  readonly keys: string;
+  /** Command that shows the cause or does it. Words in capitals are to be replaced. */
+  readonly command: string;
+}
+
+type Entry = Omit<Advice, "command"> & { readonly command: string | ((item: AttentionItem) => string) };
+
+const BY_WHAT: Readonly<Record<string, Entry>> = {
+  FAIL: {
+    todo: "find out why it fails, then suspend it until it works",
+    keys: "Enter shows its failures, s suspends it",
+    command: failingCommand,
+  },
+  NOBODY: {
+    todo: "lift the suspension of a provider that serves it, or give its provider a `failover` list",
+    keys: "",
+    command: "gateway get suspensions",
+  },
+  LEADER: {
+    todo: "start the silent members; if most of them are lost for good, recover the node with the newest log",
+    keys: "Enter shows the members, H then explains recovery",
+    command: "gateway help cluster recover",
+  },
+  MEMBER: {
+    todo: "start it again, and it catches up; if it is lost for good, add another node, then remove this one",
+    keys: "Enter, then X removes it",
+    command: "gateway get cluster_members -nodes all",
+  },
+  NODE: {
+    todo: "read the log of the node",
+    keys: "",
+    command: "gateway wait ready -timeout 2m",
+  },
+  WORKERS: {
+    todo: "read the log of the node, which says why they ended",
+    keys: "",
+    command: "gateway admin status",
+  },
+  CONFIG: {
+    todo: "correct the document, or go back to an earlier revision",
+    keys: "Enter, then E edits it",
+    command: "gateway config history",
+  },
+  SOURCE: {
+    todo: "correct the document, or go back to an earlier revision",
+    keys: "Enter, then E edits it",
+    command: "gateway config history",
+  },
+  CERT: {
+    todo: "replace the files of `tls`, which are read within seconds; if ACME renews it, see its last error",
+    keys: "",
+    command: "gateway get certificates -nodes all",
+  },
+  AUDIT: {
+    todo: "export the trail of the node, and verify it against the witnessed heads",
+    keys: "",
+    command: "gateway audit verify -heads HEADS FILE",
+  },
+  REFUSES: {
+    todo: "let the clients send a smaller max_tokens, or raise the limit, which counts from the next request",
+    keys: "Enter, then f shows its keys",
+    command: "gateway get refusals -nodes all -where cause=budget",
+  },
+  SPENT: {
+    todo: "wait until it resets, raise the limit, or suspend the key that uses it up",
+    keys: "Enter, then f shows its keys",
+    command: "gateway get budgets -sort -used",
+  },
+  HOT: {
+    todo: "see who uses it, before it is spent",
+    keys: "Enter, then f shows its keys",
+    command: "gateway get budgets -sort -used",
+  },
+  REFUSED: {
+    todo: "see what refused the last request, and whether that is meant",
+    keys: "l shows the requests",
+    command: refusedCommand,
+  },
+  BREACH: {
+    todo: "look for other users of the provider's key, and for days before the gateway metered it",
+    keys: "",
+    command: 'gateway query "select * from reconcile_verdicts where breach = 1"',
+  },
+  REPORT: {
+    todo: "check the address and the `admin_key` of the report",
+    keys: "",
+    command: "gateway check -config NODE_FILE",
+  },
+  SUSP: {
+    todo: "lift it once its reason is gone",
+    keys: "u lifts it",
+    command: ({ lifts }) => (lifts === undefined ? "" : `gateway lift ${quoted(suspensionId(lifts))}`),
+  },
+};
+
+/** Returns the advice, or `undefined` if the text of the alert has all of it. */
+export function adviceOf(item: AttentionItem): Advice | undefined {
+  const entry = Object.hasOwn(BY_WHAT, item.what) ? BY_WHAT[item.what] : undefined;
+  if (entry === undefined) return undefined;
+  const { command } = entry;
+  return { ...entry, command: typeof command === "string" ? command : command(item) };
+}
+
+function failingCommand({ kind, name, suspends }: AttentionItem): string {
+  if (kind === "provider") return `gateway admin ${quoted(`backends/${encodeURIComponent(name)}/errors?nodes=all`)}`;
+  return suspends === undefined ? "" : `gateway suspend ${quoted(suspensionId(suspends))} -reason TEXT -for 1h`;
+}
+
+function refusedCommand({ json }: AttentionItem): string {
+  const row: unknown = Array.isArray(json) ? json[0] : json;
+  const request = typeof row === "object" && row !== null && "last_request" in row ? row.last_request : undefined;
+  return typeof request === "string" ? `gateway explain ${quoted(request)}` : "gateway get refusals -nodes all";
+}
