@@ -10,6 +10,7 @@ export * from "./audit-events.ts";
 export * from "./cgroup-limits.ts";
 export * from "./clock.ts";
 export * from "./completion-callback.ts";
+export * from "./create-directories.ts";
 export * from "./descriptors.ts";
 export * from "./did-you-mean.ts";
 export * from "./duration.ts";

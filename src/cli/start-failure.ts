@@ -15,6 +15,12 @@ const CANNOT_BIND: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "the name does not resolve"],
 ]);
 
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["EADDRINUSE", "stop it (`ss -ltnp` names it), or use another address"],
+  ["EACCES", "use a port from 1024 on, or give the process CAP_NET_BIND_SERVICE"],
+  ["EADDRNOTAVAIL", "use one of its own, or leave the host out for all of them"],
+]);
+
 /** Returns a short reason why an address could not be bound. */
 export const bindReason = ({ code, message }: NodeJS.ErrnoException): string => CANNOT_BIND.get(code ?? "") ?? message;
 
@@ -22,8 +28,13 @@ export function startFailure(error: unknown): { readonly status: ExitStatus; rea
   if (error instanceof GatewayError) return { status: 1, message: error.message };
   const { code, syscall, message, cause } = error as NodeJS.ErrnoException;
   // An error that names the listener has the system's error as its cause.
-  const reason = CANNOT_BIND.get(code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "");
-  if (reason !== undefined) return { status: CANNOT_LISTEN, message: `cannot listen: ${reason} (${message})` };
+  const systemCode = code ?? (cause as NodeJS.ErrnoException | undefined)?.code ?? "";
+  const reason = CANNOT_BIND.get(systemCode);
+  if (reason !== undefined) {
+    const remedy = REMEDIES.get(systemCode);
+    const hint = remedy === undefined ? "" : `: ${remedy}`;
+    return { status: CANNOT_LISTEN, message: `cannot listen: ${reason} (${message})${hint}` };
+  }
   // Any other reason, such as a link-local address without a zone.
   if (syscall === "listen") return { status: CANNOT_LISTEN, message: `cannot listen: ${message}` };
   const { name } = error as Error;

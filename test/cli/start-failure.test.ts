@@ -26,6 +26,18 @@ test("an address that the system refuses for another reason cannot be listened o
   assert.match(message, /^cannot listen: .*fe80::1/);
 });
 
+test("an address that is taken or needs a right says what to do", () => {
+  const failed = (code: string) =>
+    startFailure(new Error("metrics: cannot listen on :80", { cause: Object.assign(new Error("x"), { code }) }));
+  assert.deepEqual(failed("EADDRINUSE"), {
+    status: 12,
+    message:
+      "cannot listen: another process uses the address (metrics: cannot listen on :80): stop it (`ss -ltnp` names it), or use another address",
+  });
+  assert.match(failed("EACCES").message, /\): use a port from 1024 on, or give the process CAP_NET_BIND_SERVICE$/);
+  assert.match(failed("EADDRNOTAVAIL").message, /\): use one of its own, or leave the host out for all of them$/);
+});
+
 test("a local socket that another process serves cannot be listened on", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "gateway-start-"));
   t.after(() => rm(directory, { recursive: true, force: true }));

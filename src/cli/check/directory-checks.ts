@@ -5,7 +5,7 @@
  * is a failure. Source: specification document 2 (`cluster`, `admin`, `audit`).
  */
 import { constants, type Stats } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { access, lstat, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { resolveBeside } from "../../server/node/index.ts";
@@ -54,6 +54,11 @@ async function directoryAnswer(subject: string, path: string): Promise<Answer> {
   if (found.kind === "unknown") return inaccessiblePath(subject, path, found.code);
   if (found.kind === "there" && !found.stats.isDirectory()) {
     return { verdict: "fail", subject, message: `${path} is not a directory: name another path` };
+  }
+  const link = found.kind === "there" ? undefined : await brokenLink(path);
+  if (link !== undefined) {
+    const message = `${link} is a symbolic link to something that does not exist: create its target, or mount it`;
+    return { verdict: "fail", subject, message };
   }
   const existingDirectory = found.kind === "there" ? path : await nearestDirectory(path);
   if (existingDirectory === undefined || !(await mayWrite(existingDirectory))) {
@@ -119,6 +124,15 @@ async function nearestDirectory(path: string): Promise<string | undefined> {
     const found = await statPath(at);
     if (found.kind === "there") return found.stats.isDirectory() ? at : undefined;
     if (found.kind === "unknown" || at === dirname(at)) return undefined;
+  }
+}
+
+/** Returns the nearest existing entry at or above a missing path if it is a link; its target is then missing. */
+async function brokenLink(path: string): Promise<string | undefined> {
+  for (let at = path; ; at = dirname(at)) {
+    const found = await lstat(at).catch(() => undefined);
+    if (found !== undefined) return found.isSymbolicLink() && (await statPath(at)).kind === "missing" ? at : undefined;
+    if (at === dirname(at)) return undefined;
   }
 }
 

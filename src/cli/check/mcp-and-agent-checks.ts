@@ -119,7 +119,10 @@ async function probeMcpServer(
     return fail(`answered ${status}: the server refuses ${subjectText}`);
   }
   const versions = versionsIn(answer.text);
-  if (versions === undefined) return fail(`answered ${status} and does not support MCP ${MCP_VERSION}`);
+  if (versions === undefined) {
+    const reason = "its answer to `server/discover` has no `supportedVersions`";
+    return fail(`answered ${status} and does not support MCP ${MCP_VERSION}: ${reason}`);
+  }
   if (!versions.includes(MCP_VERSION)) {
     return fail(`supports MCP ${versions.join(", ")} but not ${MCP_VERSION}: upgrade the server`);
   }

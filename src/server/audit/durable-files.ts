@@ -3,18 +3,9 @@
  * directory is synced.
  */
 
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { createDirectories } from "../../base/index.ts";
 import { systemCode } from "./audit-error.ts";
 
 /** Suffix of an unfinished file, which is removed at the next start. */
@@ -64,6 +55,4 @@ export function readIfPresent(path: string, maxBytes: number): Buffer | undefine
   }
 }
 
-export function createDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-}
+export const createDirectory = (path: string): void => createDirectories(path, 0o700);

@@ -62,7 +62,10 @@ test("each server and agent is called with its credential, and its problem is re
   assert.match(out, /: 0 providers, 5 MCP servers, 2 agents$/m);
   assert.match(out, /^ok {4}MCP server good: .*\/good supports MCP 2026-07-28, answered in \d+ ms$/m);
   assert.match(out, /^fail {2}MCP server future: .* supports MCP 2027-01-01 but not 2026-07-28: upgrade the server$/m);
-  assert.match(out, /^fail {2}MCP server old: .* answered 400 and does not support MCP 2026-07-28$/m);
+  assert.match(
+    out,
+    /^fail {2}MCP server old: .* answered 400 and does not support MCP 2026-07-28: its answer to `server\/discover` has no `supportedVersions`$/m,
+  );
   assert.match(out, /^fail {2}MCP server closed: .* answered 401: the server refuses the credential$/m);
   assert.match(out, /^fail {2}MCP server gone: .*nothing listens there$/m);
   assert.match(out, /^ok {4}agent helper: its agent card offers A2A 1\.0 over JSON-RPC$/m);

@@ -1,7 +1,7 @@
 /** `gateway check` in the test's process: its report on a configuration, and its requests. */
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -311,6 +311,17 @@ test("a path that no user could use is a failure", async (t) => {
     `fail  audit.dir: a parent of ${taken}/x is not a directory: name another path`,
     `fail  admin.local_socket: a parent of ${taken}/admin.sock is not a directory: name another path`,
   ]);
+});
+
+test("a directory behind a link to nothing is a failure", async (t) => {
+  const files = await writeFiles(t, {}, { audit: { dir: "volume/trail" } });
+  const volume = join(files.dir, "volume");
+  await symlink(join(files.dir, "not-mounted"), volume);
+  assert.deepEqual(of(await check(files), "fail"), [
+    `fail  audit.dir: ${volume} is a symbolic link to something that does not exist: create its target, or mount it`,
+  ]);
+  await mkdir(join(files.dir, "not-mounted"));
+  assert.deepEqual(of(await check(files), "fail"), []);
 });
 
 test("a socket in a missing directory is a note, and nothing is created", async (t) => {

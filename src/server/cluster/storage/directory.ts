@@ -6,8 +6,9 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rm, stat, statfs } from "node:fs/promises";
+import { open, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { createDirectories } from "../../../base/index.ts";
 import { codeOf, unwritable } from "../storage-error.ts";
 
 export const RAFT_DIRECTORY = "raft";
@@ -27,7 +28,7 @@ export function snapshotName({ index, term }: { readonly index: number; readonly
 /** Creates the missing parts of the path, for the owner only. Existing parts stay unchanged; returns warnings about them. */
 export async function prepareDirectory(path: string): Promise<readonly string[]> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    createDirectories(path, 0o700);
     const { mode } = await stat(path);
     const permissions = (mode & 0o777).toString(8).padStart(4, "0");
     if ((mode & 0o002) !== 0) {

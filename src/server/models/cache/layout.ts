@@ -10,6 +10,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { createDirectories } from "../../../base/index.ts";
 import { ModelError } from "../model-error.ts";
 
 export interface Layout {
@@ -35,8 +36,7 @@ export function layoutOf(root: string): Layout {
 /** Creates the folders of the cache. Rejects with `ModelError`. */
 export async function makeFolders({ root, ...folders }: Layout): Promise<void> {
   try {
-    await mkdir(root, { recursive: true, mode: 0o755 });
-    // `recursive` is not used here, since it hides why a folder cannot be created.
+    createDirectories(root, 0o755);
     for (const folder of Object.values(folders)) await mkdir(folder, { mode: 0o755 }).catch(ignoreExisting);
   } catch (error) {
     throw toStorageError(root, error);
