@@ -16,7 +16,13 @@ export interface Advice {
   readonly command: string;
 }
 
-type Entry = Omit<Advice, "command"> & { readonly command: string | ((item: AttentionItem) => string) };
+type Text = string | ((item: AttentionItem) => string);
+
+interface Entry {
+  readonly todo: Text;
+  readonly keys: string;
+  readonly command: Text;
+}
 
 const BY_WHAT: Readonly<Record<string, Entry>> = {
   FAIL: {
@@ -60,7 +66,10 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
     command: "gateway config history",
   },
   CERT: {
-    todo: "replace the files of `tls`, which are read within seconds; if ACME renews it, see its last error",
+    todo: ({ json }) =>
+      /^https?:/.test(textAt(json, "source") ?? "")
+        ? "see why it was not renewed: Enter shows the last error, and when it is tried again"
+        : "put a new certificate and key in place of the old files: they are read within seconds, without a restart",
     keys: "",
     command: "gateway get certificates -nodes all",
   },
@@ -110,8 +119,8 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
 export function adviceOf(item: AttentionItem): Advice | undefined {
   const entry = Object.hasOwn(BY_WHAT, item.what) ? BY_WHAT[item.what] : undefined;
   if (entry === undefined) return undefined;
-  const { command } = entry;
-  return { ...entry, command: typeof command === "string" ? command : command(item) };
+  const textOf = (text: Text): string => (typeof text === "string" ? text : text(item));
+  return { todo: textOf(entry.todo), keys: entry.keys, command: textOf(entry.command) };
 }
 
 function failingCommand({ kind, name, suspends }: AttentionItem): string {
@@ -120,7 +129,13 @@ function failingCommand({ kind, name, suspends }: AttentionItem): string {
 }
 
 function refusedCommand({ json }: AttentionItem): string {
-  const row: unknown = Array.isArray(json) ? json[0] : json;
-  const request = typeof row === "object" && row !== null && "last_request" in row ? row.last_request : undefined;
-  return typeof request === "string" ? `gateway explain ${quoted(request)}` : "gateway get refusals -nodes all";
+  const request = textAt(Array.isArray(json) ? json[0] : json, "last_request");
+  return request === undefined ? "gateway get refusals -nodes all" : `gateway explain ${quoted(request)}`;
+}
+
+/** Returns a text member of a row, as the admin API returned it. */
+function textAt(row: unknown, name: string): string | undefined {
+  const value: unknown =
+    typeof row === "object" && row !== null && Object.hasOwn(row, name) ? Reflect.get(row, name) : undefined;
+  return typeof value === "string" ? value : undefined;
 }

@@ -265,9 +265,9 @@ function alertLines(item: AttentionItem, now: number): readonly Line[] {
   const { todo, keys, command } = advice;
   return [
     text,
-    labeledLine("to do", shown(todo, "strong")),
+    labeledLine("do", shown(todo, "strong")),
     ...(keys === "" ? [] : [labeledLine("keys", shown(keys))]),
-    ...(command === "" ? [] : [labeledLine("or type", shown(command))]),
+    ...(command === "" ? [] : [labeledLine("command", shown(command))]),
   ];
 }
 

@@ -48,9 +48,9 @@ test("the pane of the overview has the whole text, what to do, the keys and the 
   const pane = textsOf(bodyOf(overviewView).pane?.("provider:acme-chat", incident) ?? []);
   assert.match(pane[0] ?? "", /^says +61\.0 % of attempts fail/);
   assert.deepEqual(pane.slice(1), [
-    "to do     find out why it fails, then suspend it until it works",
+    "do        find out why it fails, then suspend it until it works",
     "keys      Enter shows its failures, s suspends it",
-    "or type   gateway admin 'backends/acme-chat/errors?nodes=all'",
+    "command   gateway admin 'backends/acme-chat/errors?nodes=all'",
   ]);
   assert.deepEqual(textsOf(bodyOf(overviewView).pane?.("gone", incident) ?? []), ["the alert has cleared"]);
 });
