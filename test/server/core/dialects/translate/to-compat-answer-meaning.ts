@@ -6,6 +6,7 @@ interface Message {
   readonly refusal: string | null;
   readonly reasoning_content?: string;
   readonly reasoning_details?: readonly unknown[];
+  readonly annotations?: readonly unknown[];
   readonly tool_calls?: readonly { readonly function: object }[];
   readonly function_call?: object;
 }
@@ -18,12 +19,13 @@ export interface Completion {
   readonly usage?: object;
 }
 
-/** Returns the meaning of a completion in the form of `gather`; annotations are not streamed. */
+/** Returns the meaning of a completion in the form of `gather`. */
 export function meaningOf({ choices: [{ message, finish_reason }], usage }: Completion): ReadonlyMap<string, unknown> {
   return new Map<string, unknown>([
     ["content", message.content ?? ""],
     ["reasoning", message.reasoning_content ?? ""],
     ["details", message.reasoning_details ?? []],
+    ["annotations", message.annotations ?? []],
     ["calls", message.tool_calls ?? (message.function_call === undefined ? [] : [message.function_call])],
     ["refusal", message.refusal],
     ["finish", finish_reason],
@@ -43,6 +45,7 @@ interface Delta {
   readonly refusal?: string;
   readonly reasoning_content?: string;
   readonly reasoning_details?: readonly unknown[];
+  readonly annotations?: readonly unknown[];
   readonly tool_calls?: readonly CallDelta[];
   readonly function_call?: CallDelta["function"];
 }
@@ -55,6 +58,7 @@ export function gather(frames: string): ReadonlyMap<string, unknown> {
   let finish: string | undefined;
   let usage: unknown;
   const details: unknown[] = [];
+  let annotations: readonly unknown[] = [];
   const calls: Record<string, unknown>[] = [];
   for (const line of trace(frames)) {
     const [, kind, rest = ""] = /^(\w+) ?(.*)$/s.exec(line) ?? [];
@@ -66,6 +70,7 @@ export function gather(frames: string): ReadonlyMap<string, unknown> {
     reasoning += delta.reasoning_content ?? "";
     refusal = delta.refusal ?? refusal;
     details.push(...(delta.reasoning_details ?? []));
+    annotations = delta.annotations ?? annotations;
     for (const { index, id, type, function: called } of delta.tool_calls ?? []) {
       if (id !== undefined) calls[index] = { id, type, function: { ...called } };
       else (calls[index]?.["function"] as { arguments: string }).arguments += called.arguments;
@@ -78,6 +83,7 @@ export function gather(frames: string): ReadonlyMap<string, unknown> {
     ["content", content],
     ["reasoning", reasoning],
     ["details", details],
+    ["annotations", annotations],
     ["calls", calls],
     ["refusal", refusal],
     ["finish", finish],

@@ -233,7 +233,7 @@ export function responseOf(text: string): Values | undefined {
 
 const BODIES = [
   /^$/,
-  /^(?:content_part\.added (?:output_text\.delta )*output_text\.done content_part\.done |content_part\.added (?:refusal\.delta )+refusal\.done content_part\.done )+$/,
+  /^(?:content_part\.added (?:output_text\.delta )*(?:output_text\.annotation\.added )*output_text\.done content_part\.done |content_part\.added (?:refusal\.delta )+refusal\.done content_part\.done )+$/,
   /^reasoning_summary_part\.added (?:reasoning_summary_text\.delta )+reasoning_summary_text\.done reasoning_summary_part\.done $/,
   /^(?:function_call_arguments\.delta )*function_call_arguments\.done $/,
   /^(?:custom_tool_call_input\.delta )*custom_tool_call_input\.done $/,
@@ -244,6 +244,7 @@ class Building {
   readonly #parts: unknown[] = [];
   #types = "";
   #text = "";
+  #annotations: unknown[] = [];
 
   constructor(item: Values) {
     assert.ok(typeof item["id"] === "string" && item["id"] !== "");
@@ -256,12 +257,19 @@ class Building {
     assert.equal(event["item_id"], this.#item["id"]);
     const index = event["content_index"] ?? event["summary_index"];
     if (index !== undefined) assert.equal(index, this.#parts.length);
-    if (type.endsWith("part.added")) this.#text = "";
-    else if (type.endsWith(".delta")) {
+    if (type.endsWith("part.added")) {
+      this.#text = "";
+      this.#annotations = [];
+    } else if (type.endsWith("annotation.added")) {
+      assert.equal(event["annotation_index"], this.#annotations.length);
+      this.#annotations.push(event["annotation"]);
+    } else if (type.endsWith(".delta")) {
       assert.ok(typeof event["delta"] === "string" && event["delta"] !== "", "no delta is empty");
       this.#text += event["delta"];
-    } else if (type.endsWith("part.done")) this.#parts.push(event.part);
-    else {
+    } else if (type.endsWith("part.done")) {
+      if (event.part?.["type"] === "output_text") assert.deepEqual(event.part["annotations"], this.#annotations);
+      this.#parts.push(event.part);
+    } else {
       const whole = event["text"] ?? event["refusal"] ?? event["arguments"] ?? event["input"];
       assert.equal(whole, this.#text, "the deltas are the whole");
     }

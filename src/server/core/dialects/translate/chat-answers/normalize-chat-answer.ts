@@ -5,7 +5,7 @@
  */
 import { createVerbatimOf, jsonText } from "../../json/json-source.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
-import { SseSplitter } from "../../sse.ts";
+import { type SseEvent, SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { normalizeUsage } from "../../usage/usage-normalize.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
@@ -131,13 +131,22 @@ const FIELD = /^\uFEFF?\s*(?::|(?:data|event|id|retry)\s*:)/;
 /** Returns whether the body is a stream of events although a whole answer was requested. */
 export const isEventText = (body: string): boolean => FIELD.test(body);
 
+/** Returns whether an event has a known name or is an object. Other events, such as a ping with text, keep the connection alive. */
+const isRead = ({ event: name, data }: SseEvent): boolean =>
+  name === "" || name === "message" || name === "error" || data?.trim() === "[DONE]" || isJsonObject(data ?? "");
+
+const isJsonObject = (text: string): boolean => objectOf(tryParseJson(text)) !== undefined;
+
 /** Returns the data of all events of a stream, without `[DONE]`. */
 export function eventsOf(body: string): { readonly data: readonly string[]; readonly isDone: boolean } {
   const splitter = new SseSplitter();
   const events = [...splitter.push(Buffer.from(body))];
   const last = splitter.takeUnfinishedEvent();
   if (last !== undefined) events.push(last);
-  const data = events.map((event) => event.data?.trim() ?? "").filter((text) => text !== "");
+  const data = events
+    .filter(isRead)
+    .map((event) => event.data?.trim() ?? "")
+    .filter((text) => text !== "");
   return { data: data.filter((text) => text !== "[DONE]"), isDone: data.includes("[DONE]") };
 }
 

@@ -31,6 +31,8 @@ export interface EventSink<Block extends WrittenBlock> {
   writeThinking(text: string, block: Block): void;
   writeSignature(signature: string, block: Block): void;
   writeArguments(json: string, block: Block): void;
+  /** Handles a citation of a block of kind `text`. */
+  writeCitation(citation: unknown, block: Block): void;
   close(block: Block): void;
   finish(ending: EventEnding): void;
   /** Ends the answer with an error. `data` is the parsed data of the provider's event. */
@@ -178,6 +180,9 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
       case "signature_delta":
         if (block.kind !== "thinking") throw misplaced();
         this.#sink.writeSignature(readText(delta, "signature"), block);
+        break;
+      case "citations_delta":
+        if (block.kind === "text") this.#sink.writeCitation(delta["citation"], block);
         break;
       case "input_json_delta":
         if (block.kind !== "tool_use") throw misplaced();

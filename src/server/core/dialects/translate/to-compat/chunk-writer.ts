@@ -2,7 +2,8 @@
  * Writes an answer as the chunks of a compat stream. Source: dialects reference, 3.3 and 9.1.
  *
  * Tool calls are numbered from 0 in the order in which they begin, whatever the index of their blocks. A client that uses the
- * older `functions` gets only the first call of an answer. Frames are collected as text until `takeFrames` returns them.
+ * older `functions` gets only the first call of an answer. Annotations are written together at the end, since clients replace
+ * those of earlier chunks. Frames are collected as text until `takeFrames` returns them.
  */
 import { stringOf, type Values } from "../../json/json-values.ts";
 import type { EventEnding, EventSink } from "../messages-answers/event-reader.ts";
@@ -11,9 +12,10 @@ import { translateErrorEvent } from "../translate-errors.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";
+import { Annotations, type CitedPage, type CitingBlock, citedPage, citedPages } from "./citations.ts";
 
 type OpenBlock =
-  | { readonly kind: "text" }
+  | { readonly kind: "text"; readonly citing: CitingBlock }
   /**
    * Thinking block. Its detail is written whole when the block is closed, so that a signature is never separated from its text.
    */
@@ -23,11 +25,13 @@ type OpenBlock =
   /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "skipped" };
 
-/** Maximum size of thinking and input of open blocks, in UTF-16 units. */
+/** Maximum size of citations, and of thinking and input of open blocks, in UTF-16 units. */
 const MAX_HELD = 8 << 20;
 
+/** Approximate memory of a citation in addition to its text, in UTF-16 units. */
+const CITATION_COST = 128;
+
 const SKIPPED: OpenBlock = { kind: "skipped" };
-const TEXT: OpenBlock = { kind: "text" };
 
 export class ChunkWriter implements EventSink<OpenBlock> {
   readonly #terms: AnswerTerms;
@@ -41,6 +45,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   #calls = 0;
   #reasonings = 0;
   #held = 0;
+  readonly #annotations = new Annotations();
 
   constructor(terms: AnswerTerms, stamp: AnswerStamp) {
     this.#terms = terms;
@@ -66,9 +71,12 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   /** Opens a block. `exact` belongs to the `JsonSource` that contains the block. */
   open(block: Values, exact?: (part: unknown) => unknown): OpenBlock {
     switch (block["type"]) {
-      case "text":
+      case "text": {
+        const opened: OpenBlock = { kind: "text", citing: this.#annotations.open() };
         this.writeText(readText(block, "text"));
-        return TEXT;
+        for (const page of citedPages(block)) this.#cite(page, opened.citing);
+        return opened;
+      }
       case "thinking": {
         const opened: OpenBlock = { kind: "thinking", index: this.#reasonings++, text: "", signature: "" };
         this.writeThinking(stringOf(block["thinking"]) ?? "", opened);
@@ -86,7 +94,14 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   }
 
   writeText(text: string): void {
-    if (text !== "") this.#delta(`{"content":${JSON.stringify(text)}}`);
+    if (text === "") return;
+    this.#annotations.countText(text);
+    this.#delta(`{"content":${JSON.stringify(text)}}`);
+  }
+
+  writeCitation(citation: unknown, block: OpenBlock): void {
+    const page = citedPage(citation);
+    if (page !== undefined && block.kind === "text") this.#cite(page, block.citing);
   }
 
   writeThinking(text: string, block: OpenBlock): void {
@@ -114,6 +129,7 @@ export class ChunkWriter implements EventSink<OpenBlock> {
   }
 
   close(block: OpenBlock): void {
+    if (block.kind === "text") this.#annotations.close(block.citing);
     if (block.kind === "tool_use") {
       if (!block.hasFragments) this.writeArguments(block.input, block);
       this.#hold(-block.input.length);
@@ -126,6 +142,8 @@ export class ChunkWriter implements EventSink<OpenBlock> {
 
   finish({ stopReason, refusal, usage }: EventEnding): void {
     const reason = readFinish(stopReason, this.#calls > 0, this.#terms);
+    const { all: annotations } = this.#annotations;
+    if (annotations.length > 0) this.#delta(JSON.stringify({ annotations }));
     if (refusal !== undefined) this.#delta(JSON.stringify({ refusal }));
     this.#frames += `${this.#before}[{"index":0,"delta":{},"finish_reason":"${reason}"}]${this.#usage}}\n\n`;
     if (this.#terms.showsUsage && usage !== undefined) {
@@ -154,6 +172,11 @@ export class ChunkWriter implements EventSink<OpenBlock> {
       ),
     );
     return { kind: "tool_use", index, input, hasFragments: false };
+  }
+
+  #cite(page: CitedPage, citing: CitingBlock): void {
+    this.#hold(CITATION_COST + page.title.length + page.url.length);
+    citing.pages.push(page);
   }
 
   #detail(detail: object | undefined): void {

@@ -16,7 +16,7 @@ import type { AnswerStamp, AnswerTerms } from "../types.ts";
 import { compatUsage } from "../usage-shape.ts";
 import { encryptedDetail, readCall, readFinish, readHead, signedDetail } from "./answer-reading.ts";
 import { ChunkWriter } from "./chunk-writer.ts";
-import { openAnnotations } from "./citations.ts";
+import { Annotations, citedPages } from "./citations.ts";
 
 interface Call {
   readonly id: string;
@@ -57,15 +57,17 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
   let content: string | undefined;
   let reasoning = "";
   const details: object[] = [];
-  const annotationsOf = openAnnotations();
-  const annotations: object[] = [];
+  const annotations = new Annotations();
   const calls: Call[] = [];
   let reasonings = 0;
   for (const block of blocks) {
     switch (block["type"]) {
       case "text": {
         const text = readText(block, "text");
-        for (const annotation of annotationsOf(block, text)) annotations.push(annotation);
+        const citing = annotations.open();
+        citing.pages.push(...citedPages(block));
+        annotations.countText(text);
+        annotations.close(citing);
         content = (content ?? "") + text;
         break;
       }
@@ -96,7 +98,7 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
       // An answer without text has an empty string; null means that calls or a refusal replace the text.
       content: content ?? (hasCalls || refusal !== null ? null : ""),
       refusal,
-      ...(annotations.length > 0 && { annotations }),
+      ...(annotations.all.length > 0 && { annotations: annotations.all }),
       ...(reasoning !== "" && { reasoning_content: reasoning }),
       ...(details.length > 0 && { reasoning_details: details }),
       ...(hasCalls && toolCalls),

@@ -1,6 +1,6 @@
 /** Converts an answer of chat completions to a response. Source: responses reference, 5.3, 6 and 7.4. */
 
-import { listOf, stringOf, type Values } from "../../json/json-values.ts";
+import { listOf, numberOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { ArrivingCalls, type Call, type CallPart } from "../chat-answers/arriving-calls.ts";
@@ -15,6 +15,9 @@ import { COMMENT } from "./event-log.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { addDetail, hasContent } from "./reasoning-details.ts";
 import type { ResponseWriter } from "./response-writer.ts";
+
+/** Approximate memory of an annotation in addition to its text, in UTF-16 units. */
+const ANNOTATION_COST = 128;
 
 interface TextBlock {
   readonly kind: "text" | "refusal";
@@ -78,6 +81,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     }
     if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
     this.#addText("text", textOf(message));
+    this.#annotate(listOf(message["annotations"]));
     this.#addText("refusal", refusalOf(message));
     for (const part of callsOf(message, written)) this.#addCall(callOf(part), part.arguments);
   }
@@ -138,6 +142,20 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
     const { last } = this.#queue;
     if (last?.kind === kind) this.#queue.addText(last, text);
     else this.#queue.addBlock({ kind, waitingText: text });
+  }
+
+  /** Annotates the text before. It is lost if something else follows the text, or waits for an earlier call. */
+  #annotate(annotations: readonly unknown[]): void {
+    const { last } = this.#queue;
+    if (last?.kind !== "text" || !this.#queue.isOpen(last)) return;
+    for (const annotation of annotations) {
+      const page = objectOf(objectOf(annotation)?.["url_citation"]);
+      const url = stringOf(page?.["url"]);
+      if (url === undefined) continue;
+      const title = stringOf(page?.["title"]) ?? "";
+      this.#writer.countHeld(ANNOTATION_COST + title.length + url.length);
+      this.#writer.annotate({ title, url, start: numberOf(page?.["start_index"]), end: numberOf(page?.["end_index"]) });
+    }
   }
 
   #addReasoning(text: string, details: readonly unknown[]): void {

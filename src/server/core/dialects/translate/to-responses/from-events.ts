@@ -11,18 +11,23 @@ import {
   readText,
   readToolName,
 } from "../messages-answers/message-answer-parts.ts";
+import { type CitedPage, citedPage, citedPages } from "../to-compat/citations.ts";
 import { failureOf } from "../translate-errors.ts";
 import { AnswerProblem } from "../types.ts";
 import { incompleteReason } from "./endings.ts";
 import type { ResponseWriter } from "./response-writer.ts";
 
 type Block =
-  | { readonly kind: "text" }
+  /** Text. Its pages are written when it is closed, since citations may precede it. */
+  | { readonly kind: "text"; readonly pages: CitedPage[] }
   | { readonly kind: "thinking" }
   /** Tool call. `input` has its whole arguments, which are written if no fragment arrives; it may be empty. */
   | { readonly kind: "tool_use"; readonly input: string; hasFragments: boolean }
   /** Block of the provider's own tools, or of an unknown type. Nothing of it is written. */
   | { readonly kind: "skipped" };
+
+/** Approximate memory of an annotation in addition to its text, in UTF-16 units. */
+const ANNOTATION_COST = 128;
 
 const SKIPPED: Block = { kind: "skipped" };
 
@@ -47,8 +52,9 @@ export class EventsToResponse implements EventSink<Block> {
     switch (block["type"]) {
       case "text": {
         this.#writer.endPart();
-        const opened = this.#begin({ kind: "text" });
+        const opened = this.#begin({ kind: "text", pages: [] });
         this.writeText(readText(block, "text"), opened);
+        for (const page of citedPages(block)) this.#cite(page, opened);
         return opened;
       }
       case "thinking": {
@@ -77,6 +83,12 @@ export class EventsToResponse implements EventSink<Block> {
     this.#writer.writeText(text);
   }
 
+  writeCitation(citation: unknown, block: Block): void {
+    this.#requireCurrent(block);
+    const page = citedPage(citation);
+    if (page !== undefined) this.#cite(page, block);
+  }
+
   writeThinking(text: string, block: Block): void {
     this.#requireCurrent(block);
     this.#writer.writeReasoning(text);
@@ -96,6 +108,7 @@ export class EventsToResponse implements EventSink<Block> {
 
   close(block: Block): void {
     if (block !== this.#current) return;
+    if (block.kind === "text") for (const page of block.pages.splice(0)) this.#writer.annotate(page);
     if (block.kind === "tool_use" && !block.hasFragments) this.writeArguments(block.input, block);
     // Each block of thinking has its own signature, so it becomes a separate item.
     if (block.kind === "thinking") this.#writer.endReasoning();
@@ -112,6 +125,12 @@ export class EventsToResponse implements EventSink<Block> {
 
   takeFrames(): string {
     return this.#writer.takeFrames() + this.#failed;
+  }
+
+  #cite(page: CitedPage, block: Block): void {
+    if (block.kind !== "text") return;
+    this.#writer.countHeld(ANNOTATION_COST + page.title.length + page.url.length);
+    block.pages.push(page);
   }
 
   #begin(block: Block): Block {

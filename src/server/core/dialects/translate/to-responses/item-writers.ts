@@ -5,6 +5,7 @@
  */
 import { objectOf, stringOf, tryParseJson } from "../../json/json-values.ts";
 import type { ClientTool } from "../responses-terms.ts";
+import { charactersIn } from "../to-compat/citations.ts";
 import type { ReasoningSeal, SealedBlock } from "../types.ts";
 import type { EventLog } from "./event-log.ts";
 
@@ -27,6 +28,15 @@ function itemDone(events: EventLog, index: number, item: string): string {
   return item;
 }
 
+/** Web page as the source of a text. */
+export interface Annotation {
+  readonly title: string;
+  readonly url: string;
+  /** Offsets of the text in the part; `undefined` for all of it. */
+  readonly start?: number | undefined;
+  readonly end?: number | undefined;
+}
+
 interface Part {
   readonly kind: "output_text" | "refusal";
   /** JSON members of an event that state the part's position. */
@@ -34,6 +44,7 @@ interface Part {
   text: string;
   /** JSON texts of the log probabilities. */
   readonly logprobs: string[];
+  readonly annotations: Annotation[];
 }
 
 export class MessageItem {
@@ -59,7 +70,8 @@ export class MessageItem {
     this.#open = undefined;
     const { at, kind } = part;
     const text = JSON.stringify(part.text);
-    const whole = kind === "refusal" ? refusalPart(text) : textPart(text, part.logprobs.join());
+    const annotations = this.#writeAnnotations(part);
+    const whole = kind === "refusal" ? refusalPart(text) : textPart(text, part.logprobs.join(), annotations);
     if (kind === "refusal") this.#events.write("response.refusal.done", `${at}"refusal":${text},`);
     else this.#events.write("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
     this.#events.write("response.content_part.done", `${at}"part":${whole},`);
@@ -74,6 +86,11 @@ export class MessageItem {
     for (const each of logprobs) part.logprobs.push(each);
     const members = `${part.at}"delta":${JSON.stringify(text)},"logprobs":[${logprobs.join()}],`;
     this.#events.write("response.output_text.delta", members);
+  }
+
+  /** Annotates the open text. Annotations are written at its end, when its length is known. */
+  annotate(annotation: Annotation): void {
+    if (this.#open?.kind === "output_text") this.#open.annotations.push(annotation);
   }
 
   refusal(text: string): void {
@@ -92,19 +109,32 @@ export class MessageItem {
     );
   }
 
+  /** Returns the JSON texts of the part's annotations, joined by commas. */
+  #writeAnnotations({ at, text, annotations }: Part): string {
+    const end_index = annotations.length === 0 ? 0 : charactersIn(text);
+    const written = annotations.map(({ title, url, start = 0, end = end_index }) =>
+      JSON.stringify({ type: "url_citation", start_index: start, end_index: end, title, url }),
+    );
+    for (const [index, annotation] of written.entries()) {
+      const members = `${at}"annotation_index":${index},"annotation":${annotation},`;
+      this.#events.write("response.output_text.annotation.added", members);
+    }
+    return written.join();
+  }
+
   #partOf(kind: Part["kind"]): Part {
     if (this.#open?.kind === kind) return this.#open;
     this.endPart();
     const at = `"item_id":"${this.id}","output_index":${this.#index},"content_index":${this.#parts.length},`;
-    const empty = kind === "refusal" ? refusalPart('""') : textPart('""', "");
+    const empty = kind === "refusal" ? refusalPart('""') : textPart('""', "", "");
     this.#events.write("response.content_part.added", `${at}"part":${empty},`);
-    this.#open = { kind, at, text: "", logprobs: [] };
+    this.#open = { kind, at, text: "", logprobs: [], annotations: [] };
     return this.#open;
   }
 }
 
-function textPart(text: string, logprobs: string): string {
-  return `{"type":"output_text","annotations":[],"logprobs":[${logprobs}],"text":${text}}`;
+function textPart(text: string, logprobs: string, annotations: string): string {
+  return `{"type":"output_text","annotations":[${annotations}],"logprobs":[${logprobs}],"text":${text}}`;
 }
 
 function refusalPart(text: string): string {

@@ -12,7 +12,15 @@ import { shownModel } from "../shown-names.ts";
 import type { AnswerStamp, SealedBlock } from "../types.ts";
 import { createCallIds } from "./call-ids.ts";
 import { EventLog } from "./event-log.ts";
-import { CallItem, type Item, type ItemPosition, type ItemStatus, MessageItem, ReasoningItem } from "./item-writers.ts";
+import {
+  type Annotation,
+  CallItem,
+  type Item,
+  type ItemPosition,
+  type ItemStatus,
+  MessageItem,
+  ReasoningItem,
+} from "./item-writers.ts";
 import { failureFrames } from "./response-failure.ts";
 import { type Failure, type IncompleteReason, type Progress, ResponseObject } from "./response-object.ts";
 
@@ -82,6 +90,16 @@ export class ResponseWriter {
     this.#events.countHeld(text.length);
     for (const each of logprobs) this.#events.countHeld(each.length);
     this.#message().text(text, logprobs);
+  }
+
+  /** Annotates the text of the open part, if there is one. */
+  annotate(annotation: Annotation): void {
+    if (this.#open?.kind === "message") this.#open.annotate(annotation);
+  }
+
+  /** Counts data that is kept until the end of a part. Throws `AnswerProblem` above the limit. */
+  countHeld(size: number): void {
+    this.#events.countHeld(size);
   }
 
   writeRefusal(text: string): void {

@@ -1,0 +1,164 @@
+/** Sources of a text as annotations of a response, from either dialect, whole and streamed. Source: responses reference, 6.1. */
+import assert from "node:assert/strict";
+import test from "node:test";
+import { responsesReading } from "../../../../../src/server/core/dialects/translate/to-responses/answer-to-response.ts";
+import { begin, call, DONE, end, over, piece, START, STOP, say } from "./to-responses-answer-sources.ts";
+import {
+  bytesOf,
+  eventsOf,
+  responseOf,
+  type Sent,
+  type Source,
+  STAMP,
+  termsOf,
+  translate,
+} from "./to-responses-answer-support.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+const page = (name: string): object => ({
+  type: "web_search_result_location",
+  url: `https://${name}.test/`,
+  title: name,
+  encrypted_index: "e",
+  cited_text: "quoted",
+});
+const citing = (citation: object): object => ({ type: "citations_delta", citation });
+const told = (name: string, start_index: number, end_index: number): object => ({
+  type: "url_citation",
+  start_index,
+  end_index,
+  title: name,
+  url: `https://${name}.test/`,
+});
+const annotated = (name: string, start_index: number, end_index: number): object => ({
+  type: "url_citation",
+  url_citation: { title: name, url: `https://${name}.test/`, start_index, end_index },
+});
+
+const annotationsOf = (response: Values = assert.fail()): readonly unknown[] =>
+  (response["output"] as readonly Values[])
+    .flatMap((item) => (item["content"] ?? []) as readonly Values[])
+    .map((part) => part["annotations"]);
+
+interface Case {
+  readonly from: Source;
+  readonly given: readonly Sent[];
+  readonly expect: readonly (readonly object[])[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  "citations before, within and after a text": {
+    from: "messages",
+    given: [
+      START,
+      begin(0, { type: "text", text: "", citations: [] }),
+      piece(0, citing(page("a"))),
+      piece(0, { type: "text_delta", text: "𝒜 " }),
+      piece(0, citing(page("b"))),
+      piece(0, { type: "text_delta", text: "it" }),
+      piece(0, citing(page("c"))),
+      end(0),
+      over("end_turn"),
+      STOP,
+    ],
+    expect: [[told("a", 0, 4), told("b", 0, 4), told("c", 0, 4)]],
+  },
+  "each block has its own citations": {
+    from: "messages",
+    given: [
+      START,
+      begin(0, { type: "text", text: "one", citations: [page("a")] }),
+      end(0),
+      begin(1, { type: "text", text: "two", citations: null }),
+      end(1),
+      begin(2, { type: "text", text: "three", citations: [page("b"), page("c")] }),
+      end(2),
+      over("end_turn"),
+      STOP,
+    ],
+    expect: [[told("a", 0, 3)], [], [told("b", 0, 5), told("c", 0, 5)]],
+  },
+  "citations of another kind, or without an address": {
+    from: "messages",
+    given: [
+      START,
+      begin(0, { type: "text", text: "one", citations: [{ type: "char_location", cited_text: "x" }] }),
+      piece(0, citing({ type: "web_search_result_location" })),
+      piece(0, citing({ ...page("a"), title: null })),
+      end(0),
+      over("end_turn"),
+      STOP,
+    ],
+    expect: [[{ ...told("a", 0, 3), title: "" }]],
+  },
+  "annotations of a chat, all at the end": {
+    from: "chat",
+    given: [
+      say({ content: "one " }),
+      say({ content: "two" }),
+      say({ annotations: [annotated("a", 0, 3), annotated("b", 4, 7)] }),
+      say({}, "stop"),
+      DONE,
+    ],
+    expect: [[told("a", 0, 3), told("b", 4, 7)]],
+  },
+  "annotations of a chat beside its text and its end": {
+    from: "chat",
+    given: [
+      say({ content: "one", annotations: [annotated("a", 0, 3)] }),
+      say({ content: " two", annotations: [{ type: "file_citation", file_citation: {} }, { type: "url_citation" }] }),
+      say({ annotations: [annotated("b", 4, 7)] }, "stop"),
+      DONE,
+    ],
+    expect: [[told("a", 0, 3), told("b", 4, 7)]],
+  },
+  "annotations without offsets, and without text": {
+    from: "chat",
+    given: [
+      say({ annotations: [annotated("gone", 0, 1)] }),
+      say({ content: "one" }),
+      say({
+        annotations: [{ type: "url_citation", url_citation: { url: "https://a.test/", title: "a" } }, "odd", null],
+      }),
+      say(call(0, "c", "f", "{}")),
+      say({}, "tool_calls"),
+      DONE,
+    ],
+    expect: [[told("a", 0, 3)]],
+  },
+};
+
+for (const [what, { from, given, expect }] of Object.entries(CASES)) {
+  test(`${what}: the events agree with the response`, () => {
+    const { frames, problem } = translate(from, [bytesOf(given)], termsOf());
+    assert.equal(problem, undefined);
+    assert.deepEqual(annotationsOf(responseOf(frames)), expect);
+    const events = eventsOf(frames) as readonly Values[];
+    const added = events.filter(({ type }) => type === "response.output_text.annotation.added");
+    assert.deepEqual(
+      added.map(({ content_index, annotation_index, annotation }) => [content_index, annotation_index, annotation]),
+      expect.flatMap((annotations, part) => annotations.map((annotation, at) => [part, at, annotation])),
+    );
+    for (const event of added) {
+      const done = events.find(
+        (each) => each["type"] === "response.output_text.done" && each["content_index"] === event["content_index"],
+      );
+      assert.ok(Number(event["sequence_number"]) < Number(done?.["sequence_number"]), "an annotation precedes the end");
+    }
+  });
+}
+
+test("a whole answer has the annotations of its parts", () => {
+  const blocks = [
+    { type: "text", text: "one", citations: [page("a")] },
+    { type: "text", text: "two" },
+  ];
+  const message = { type: "message", role: "assistant", content: blocks, stop_reason: "end_turn" };
+  const read = (from: Source, answer: object): Values =>
+    JSON.parse(responsesReading(from, termsOf()).translateWhole(JSON.stringify(answer), STAMP, false)) as Values;
+  assert.deepEqual(annotationsOf(read("messages", message)), [[told("a", 0, 3)], []]);
+  const chat = { role: "assistant", content: "one", annotations: [annotated("b", 0, 3)] };
+  const completion = { choices: [{ index: 0, message: chat, finish_reason: "stop" }] };
+  assert.deepEqual(annotationsOf(read("chat", completion)), [[told("b", 0, 3)]]);
+});
