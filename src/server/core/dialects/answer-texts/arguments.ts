@@ -6,6 +6,7 @@
  * If the fragments turn out not to be JSON, the rest is inspected as plain text, so that malformed arguments do not escape
  * inspection.
  */
+import { CumulativeFragments } from "../json/cumulative-fragments.ts";
 import { MAX_DEPTH } from "../json/json-scan.ts";
 
 /** Part of a fragment. A fragment is split into its parts in order. */
@@ -28,6 +29,7 @@ const SCALAR = /[-+.0-9a-zA-Z]/;
 const SPACE = /[ \t\r\n]/;
 
 export class ArgumentText {
+  readonly #fragments = new CumulativeFragments();
   /** Opening brackets (`{` or `[`) of the open objects and lists. */
   readonly #openBrackets: string[] = [];
   #state: "outside" | "name" | "value" | "plain" = "outside";
@@ -49,6 +51,12 @@ export class ArgumentText {
   /** Estimated memory in UTF-16 units, including the spelling of each buffered unit. */
   get heldUnits(): number {
     return 8 * (this.#pending.get(this.#value)?.text.length ?? 0);
+  }
+
+  /** Returns the part of a fragment that has not arrived yet. It must be called before `push`, for each fragment. */
+  newPart(fragment: string): string {
+    const isDone = this.#state === "plain" || this.#openBrackets.length === 0;
+    return this.#fragments.newPart(fragment, isDone || (this.#state === "outside" && this.#expects === "value"));
   }
 
   push(fragment: string): readonly ArgumentPart[] {

@@ -47,8 +47,12 @@ export class TextRecord {
     return 100 + this.#pending.length + this.received.length + this.released.length + (this.#arguments?.heldUnits ?? 0);
   }
 
-  /** Reads the next fragment. `isLast` marks the last one; `keepsText` keeps the text because a later event may repeat it. */
-  read(text: string, isLast: boolean, keepsText = false): readonly Piece[] {
+  /**
+   * Reads the next fragment. `isLast` marks the last one; `keepsText` keeps the text because a later event may repeat it. Of
+   * arguments that are sent cumulatively, only what is new is read, so that each text is inspected and shown once.
+   */
+  read(fragment: string, isLast: boolean, keepsText = false): readonly Piece[] {
+    const text = this.#arguments?.newPart(fragment) ?? fragment;
     if (keepsText) this.received += text;
     this.mayContinue = !isLast;
     this.#pending += this.#isChanged ? "" : text;

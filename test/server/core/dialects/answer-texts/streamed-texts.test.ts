@@ -335,3 +335,32 @@ test("arguments that turn out not to be JSON are text from there on", () => {
     }
   }
 });
+
+test("arguments that are sent cumulatively are inspected once, and shown as pieces", () => {
+  const json = '{"a":"x SECRET y","b":{"SECRET":["SECRET",1.5,"\\u0040 {"]}}';
+  const hidden = '{"a":"x [x] y","b":{"SECRET":["[x]",1.5,"\\u0040 {"]}}';
+  for (const size of [1, 3, 7, 20]) {
+    const ends = Array.from({ length: Math.ceil(json.length / size) }, (_, at) => (at + 1) * size);
+    const repeated = [...ends, json.length].map((end) => call(json.slice(0, end)));
+    const events = eventsOf(streamOf([call("", "t1"), ...repeated, delta({}, "tool_calls"), "[DONE]"]));
+    for (const open of [showing, hiding, holding]) {
+      const { shown } = drive("compat", "chat_completions", events, open);
+      assert.equal(assembled(shown).get("0 call 0"), open === showing ? json : hidden, `${size}`);
+    }
+  }
+});
+
+test("arguments in pieces that look like a repetition are pieces", () => {
+  for (const pieces of [
+    ['{"', '{":1}'],
+    ['{"a":', '{"a":1}', "}"],
+    ['{"a":[', '{"a":[', "]}]}"],
+    ['{"a":"', "{", '"}'],
+  ]) {
+    const events = eventsOf(streamOf([...pieces.map((each) => call(each)), delta({}, "tool_calls")]));
+    assert.equal(
+      drive("compat", "chat_completions", events, showing).shown,
+      streamOf([...pieces.map((each) => call(each)), delta({}, "tool_calls")]),
+    );
+  }
+});

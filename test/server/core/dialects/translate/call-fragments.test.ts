@@ -86,6 +86,8 @@ const CASES: Readonly<Record<string, readonly [pieces: readonly Piece[], calls?:
     ],
     [...ONE, ["call_2", "g", A]],
   ],
+  "all arguments so far after an empty object": [[[call("{}")], [piece('{"a"')], [piece(A)]]],
+  "a name that is a bracket": [[[call('{"')], [piece('{":1}')]], [["call_1", "f", '{"{":1}']]],
   "an object within an object with the same member": [
     [[call('{"a":')], [piece('{"a":')], [piece("1}}")]],
     [["call_1", "f", '{"a":{"a":1}}']],

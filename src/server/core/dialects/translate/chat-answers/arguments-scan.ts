@@ -7,6 +7,7 @@
  * turn out not to be JSON are completed to an object that also has the whole text; otherwise a client would run the tool with
  * whatever it could parse, or with nothing.
  */
+import { CumulativeFragments } from "../../json/cumulative-fragments.ts";
 import { MAX_DEPTH } from "../../json/json-scan.ts";
 import { AnswerProblem } from "../types.ts";
 
@@ -73,8 +74,7 @@ export class ArgumentsScan {
   /** Whether any part was forwarded. */
   #hasWritten = false;
   #holdsPlaceholder = false;
-  /** Whether the fragments are known to repeat everything before them. */
-  #isCumulative = false;
+  #fragments = new CumulativeFragments();
   #isClosed = false;
 
   get hasWritten(): boolean {
@@ -98,14 +98,10 @@ export class ArgumentsScan {
     return this.state === "whole" && this.#isTextKept && fragment.trim() === this.#text.trim();
   }
 
-  /**
-   * Returns the part of a fragment that has not arrived yet. Some providers send all arguments so far in each fragment. This shows
-   * where an object cannot begin: a provider that sends pieces would have broken its arguments there.
-   */
+  /** Returns the part of a fragment that has not arrived yet. It must be called before `push`, for each fragment. */
   newPart(fragment: string): string {
-    if (this.#text === "" || !this.#isTextKept || !fragment.startsWith(this.#text)) return fragment;
-    this.#isCumulative ||= this.state === "cut" && !OBJECT_STARTS.has(this.#state);
-    return this.#isCumulative ? fragment.slice(this.#text.length) : fragment;
+    if (this.#holdsPlaceholder && fragment.trim() !== "") this.#fragments = new CumulativeFragments();
+    return this.#fragments.newPart(fragment, this.state !== "cut" || OBJECT_STARTS.has(this.#state));
   }
 
   /** Ends the arguments. A fragment that still follows throws `AnswerProblem`, since its text would be lost. */
