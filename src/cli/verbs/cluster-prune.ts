@@ -118,7 +118,10 @@ function outcomeOfReply(reply: ForwardReply): Outcome {
       return { kind: "answered", message: "too many requests are outstanding" };
     case "unreachable":
       if (reply.failure === "untrusted")
-        return { kind: "answered", message: `${reply.message} (another cluster secret?)` };
+        return { kind: "answered", message: `${reply.message} (another cluster secret, or not a forward address?)` };
+      // The raft listener admits no command line.
+      if (reply.message.endsWith("wrong_purpose"))
+        return { kind: "answered", message: `this is a raft address: give the forward address (\`forward_addr\`)` };
       return { kind: reply.failure === "refused" ? "answered" : "silent", message: reply.message };
     case "unknown":
       return { kind: "silent", message: `${reply.message}; the members may have changed` };

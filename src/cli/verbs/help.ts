@@ -24,7 +24,7 @@ export async function run(_: FlagsOf<typeof noFlags>, commandPath: readonly stri
   }
   const group = groupOf(commandPath);
   if (group.length > 0) {
-    io.stdout.write(group.map(helpOf).join("\n"));
+    io.stdout.write(group.length <= FEW_VERBS ? group.map(helpOf).join("\n") : groupHelp(group));
     return 0;
   }
   const { verb, rest } = findVerb(commandPath);
@@ -68,6 +68,20 @@ const plain = (text: string): string => text.replaceAll("`", "'");
 /** Returns the two-word verbs that begin with this word. */
 function groupOf([first, ...more]: readonly string[]): readonly Verb[] {
   return more.length > 0 ? [] : VERBS.filter(({ name }) => name.startsWith(`${first} `));
+}
+
+/** Maximum number of verbs of a group whose whole helps are printed. More do not fit a screen. */
+const FEW_VERBS = 2;
+
+/** Lists the verbs of a group. */
+function groupHelp(group: readonly Verb[]): string {
+  const [{ name } = { name: "" }] = group;
+  const [word = ""] = name.split(" ");
+  return formatHelp(`Verbs that begin with '${word}'.`, [
+    `Usage: gateway ${word} VERB [FLAGS] [ARGUMENTS]`,
+    `Verbs:\n${columns(group.map((verb) => [verb.name, verb.summary]))}`,
+    `Run 'gateway help ${name}' for the flags of one.`,
+  ]);
 }
 
 /** Prints the help on stdout, since the user asked for it. */

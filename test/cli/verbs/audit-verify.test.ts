@@ -72,8 +72,12 @@ test("'-' reads stdin", async () => {
 
 test("a truncated trail is detected against the heads", async (context) => {
   const heads = JSON.stringify([{ node: "n1", ...made.chain.head }]);
-  const cwd = folder(context, { heads, whole: textOf(made.lines), cut: textOf(made.lines.slice(0, 3)) });
+  const answer = JSON.stringify({ items: JSON.parse(heads), next_cursor: null });
+  const cwd = folder(context, { heads, answer, whole: textOf(made.lines), cut: textOf(made.lines.slice(0, 3)) });
   assert.equal((await verb(["-heads", "heads", "whole"], { cwd })).status, 0);
+  // The answer of `gateway admin audit_heads` as it is.
+  assert.equal((await verb(["-heads", "answer", "whole"], { cwd })).status, 0);
+  assert.equal((await verb(["-heads", "answer", "cut"], { cwd })).status, 1);
   const { status, out } = await verb(["-q", "-heads", "heads", "cut"], { cwd });
   assert.equal(status, 1);
   assert.equal(out, `finding n1 ${kid} seq 3: the cluster has stored record 3, but the chain ends at 2: it was cut\n`);

@@ -43,6 +43,18 @@ for (const topic of HELP_TOPICS) {
   });
 }
 
+test("the first word of many two-word verbs lists them", async () => {
+  for (const args of [["config"], ["help", "config"]]) {
+    const io = bufferIo();
+    assert.equal(await execute(args, io), 0);
+    assert.match(io.out(), /^Usage: gateway config VERB \[FLAGS\] \[ARGUMENTS\]$/m);
+    for (const { name, summary } of VERBS.filter((verb) => verb.name.startsWith("config "))) {
+      assert.match(io.out(), new RegExp(`^  ${name} +${summary.replaceAll("$", "\\$")}$`, "m"));
+    }
+    assert.ok(io.out().split("\n").length < 24);
+  }
+});
+
 test("the first word of two-word verbs prints the help of each", async () => {
   for (const [word, names] of [
     ["snapshot", ["snapshot save", "snapshot restore"]],

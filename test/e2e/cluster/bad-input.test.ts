@@ -227,4 +227,9 @@ test("cluster recover names a missing directory, and cluster prune a missing sec
   const prune = await runVerb(["cluster", "prune", "-addr", node.addresses.forward, "-keep", "n1"]);
   assert.equal(prune.status, 2, prune.stderr);
   assert.match(prune.stderr, /GATEWAY_CLUSTER_SECRET is not set/);
+  const byRaft = await runVerb(["cluster", "prune", "-addr", node.addresses.raft, "-keep", "n1"], {
+    GATEWAY_CLUSTER_SECRET: SECRET,
+  });
+  assert.equal(byRaft.status, 1, byRaft.stderr);
+  assert.match(byRaft.stderr, /this is a raft address: give the forward address/);
 });

@@ -15,6 +15,8 @@ export function parseHeads(text: string): readonly WitnessedHead[] {
   } catch {
     throw new Error("it is not JSON");
   }
+  // The admin API answers with the array in `items`.
+  if (typeof value === "object" && value !== null && "items" in value) value = value.items;
   if (!Array.isArray(value)) throw new Error("it is not a JSON array of {node, kid, seq, hash}");
   if (value.length > MAX_HEADS) throw new Error(`it has more than ${MAX_HEADS} heads`);
   return value.map(parseHead);
