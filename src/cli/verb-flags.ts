@@ -286,7 +286,11 @@ export const logoutFlags = {
 } as const satisfies FlagTable;
 
 export const auditVerifyFlags = {
-  heads: { kind: "string", value: "FILE", meaning: "JSON file of witnessed heads that the trail must reach, as `gateway admin audit_heads` prints them" },
+  heads: {
+    kind: "string",
+    value: "FILE",
+    meaning: "JSON file of witnessed heads that the trail must reach, as 'gateway admin audit_heads' prints them",
+  },
   key: {
     kind: "strings",
     value: "KID=BASE64",
