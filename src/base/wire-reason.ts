@@ -16,6 +16,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "its name does not resolve"],
   ["EHOSTUNREACH", "no route to its network"],
   ["ENETUNREACH", "no route to its network"],
+  ["ETIMEDOUT", "no connection in time"],
   ["EPROTO", NO_TLS],
   ["ERR_SSL_WRONG_VERSION_NUMBER", NO_TLS],
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", NO_TLS],
@@ -25,7 +26,8 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Matches the codes of a certificate whose authority is unknown. */
-const UNTRUSTED = /^(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/;
+const UNTRUSTED =
+  /^CERT_SIGNATURE_FAILURE|^(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/;
 
 /** Returns a sentence for known error codes, the code itself for others, and `undefined` without a code. */
 export function connectionErrorText(error: unknown): string | undefined {

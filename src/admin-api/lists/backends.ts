@@ -1,7 +1,8 @@
 /** List of the providers, as each node has measured them. */
 
-import { choice, integer, list, nullable, number, object, text, time } from "../../base/index.ts";
+import { choice, integer, list, nullable, number, object, optional, text, time } from "../../base/index.ts";
 import { defineList, MEASURED_QUERY } from "../list-definition.ts";
+import { LAST_FAILURE } from "./measured-calls.ts";
 
 export const backends = defineList({
   help: "Lists the providers, as this node measured them in the last minute.",
@@ -20,6 +21,7 @@ export const backends = defineList({
       "Attempts per second, counted when they are answered or fail (no connection, first-byte timeout, 429 or 5xx).",
     ),
     error_ratio: nullable(number("Failed attempts as a fraction of all counted attempts. Null if there were none.")),
+    last_failure: optional(text(LAST_FAILURE)),
     ttfb_p50_ms: nullable(
       number("Median time to first byte of answered attempts, in milliseconds. Null if there were none."),
     ),

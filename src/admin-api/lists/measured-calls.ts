@@ -1,4 +1,8 @@
-import { choice, integer, nullable, number, text, time } from "../../base/index.ts";
+import { choice, integer, nullable, number, optional, text, time } from "../../base/index.ts";
+
+/** Description of the column `last_failure`, which providers have as well. */
+export const LAST_FAILURE =
+  "Cause of the newest failure of the last minute, such as `status 503` or `its name does not resolve`. Absent if nothing failed. Contains no text of an answer, except an error code or type of one word.";
 
 /** Columns of MCP servers and agents. Their calls have neither retry nor failover. */
 export const MEASURED_CALLS = {
@@ -11,6 +15,7 @@ export const MEASURED_CALLS = {
   ),
   rate: number("Calls per second, counted when they are answered or fail (no connection, 429 or 5xx)."),
   error_ratio: nullable(number("Failed calls as a fraction of all counted calls. Null if there were none.")),
+  last_failure: optional(text(LAST_FAILURE)),
   ttfb_p50_ms: nullable(
     number("Median time to first byte of answered calls, in milliseconds. Null if there were none."),
   ),

@@ -26,7 +26,9 @@ export const backendFailure = object("A failed attempt at a provider.", {
   node: text("Node that made the attempt."),
   moved_to: nullable(text("Provider of the next attempt, which is the same one for a retry. Null if there was none.")),
   reason: optional(
-    text("Why the provider's answer could not be used, if there was one. Contains no text of the answer."),
+    text(
+      "Why the provider could not be reached or its answer could not be used. Absent for other failures. Contains no text of the answer.",
+    ),
   ),
 });
 

@@ -102,6 +102,7 @@ export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
   const rate = met.reduce((total, row) => total + row.rate, 0);
   // Rates are rounded, so even a node with a request in the last minute may have rate 0.
   const weights = met.map((row) => (rate === 0 ? 1 / met.length : row.rate / rate));
+  const failed = parts.find(({ last_failure: cause }) => cause !== undefined);
   const worst = parts.reduce((a, b) => (rankOf(b) < rankOf(a) ? b : a));
   return {
     ...first,
@@ -109,6 +110,7 @@ export function sumOf<Row extends Called>(parts: readonly Row[]): Row {
     rate: sum((row) => row.rate),
     error_ratio:
       met.length === 0 ? null : met.reduce((total, row, at) => total + (row.error_ratio ?? 0) * (weights[at] ?? 0), 0),
+    ...(failed?.last_failure !== undefined && { last_failure: failed.last_failure }),
     ttfb_p50_ms: most((row) => row.ttfb_p50_ms),
     ttfb_p95_ms: most((row) => row.ttfb_p95_ms),
     in_flight: sum((row) => row.in_flight),

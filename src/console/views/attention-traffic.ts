@@ -64,7 +64,8 @@ function failingItem<Row extends Measured>(
   const { name } = met.record;
   const some = differing(met.parts);
   const those = some === undefined ? [met.record] : met.parts.filter(({ node }) => some.nodes.includes(node));
-  const { error_ratio: ratio, rate, in_flight: inFlight } = sumOf(those);
+  const { error_ratio: ratio, rate, in_flight: inFlight, last_failure: cause } = sumOf(those);
+  const causeText = cause === undefined ? "" : ` (${cause})`;
   const onlyOn = some === undefined ? "" : `only on ${namesText(some.nodes, FEW_NAMES)}: `;
   const failed = { kind: KINDS[table], name };
   return {
@@ -76,7 +77,7 @@ function failingItem<Row extends Measured>(
     what: "FAIL",
     kind: failed.kind,
     name,
-    text: `${onlyOn}${percent(ratio)} % of ${what} fail, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
+    text: `${onlyOn}${percent(ratio)} % of ${what} fail${causeText}, ${count(rate, 1)}/s${after}; ${count(inFlight)} in flight`,
     target: { place: { view }, row: name },
     suspends: failed,
     requests: providerFilter(name),

@@ -90,8 +90,9 @@ const columnsOf = (provider: string): readonly Column<Row>[] => [
 ];
 
 /** Returns type and code of the provider's error: `invalid_request_error context_length_exceeded`. */
-const errorName = ({ error_type: type, error_code: code }: BackendFailure): string | null =>
-  type === null && code === null ? null : [type, code].filter((word) => word !== null).join(" ");
+/** Returns what the provider reported, otherwise why it could not be reached or its answer not be used. */
+const errorName = ({ error_type: type, error_code: code, reason }: BackendFailure): string | null =>
+  type === null && code === null ? (reason ?? null) : [type, code].filter((word) => word !== null).join(" ");
 
 /** Returns the name of a failure: the provider's code, otherwise its type, the status, or how the attempt failed. */
 const codeOf = ({ error_code: code, error_type: type, status, kind }: BackendFailure): string =>

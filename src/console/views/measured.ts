@@ -27,7 +27,16 @@ export const STATES: Readonly<Record<State, { rank: number; mark: string; word: 
 /** Columns that providers, MCP servers and agents have. */
 export type Measured = Pick<
   BackendRecord,
-  "name" | "state" | "rate" | "error_ratio" | "ttfb_p50_ms" | "ttfb_p95_ms" | "in_flight" | "units_per_minute" | "node"
+  | "name"
+  | "state"
+  | "rate"
+  | "error_ratio"
+  | "last_failure"
+  | "ttfb_p50_ms"
+  | "ttfb_p95_ms"
+  | "in_flight"
+  | "units_per_minute"
+  | "node"
 >;
 
 export interface MeasuredRow<Row extends Measured = Measured> {

@@ -133,13 +133,18 @@ function failureLines(name: string, { data, now }: Context, most: number): reado
   ];
 }
 
-function failureSpans({ time, status, kind, attempt, moved_to: movedTo }: BackendFailure, name: string, now: number) {
+function failureSpans(
+  { time, status, kind, attempt, moved_to: movedTo, reason = "" }: BackendFailure,
+  name: string,
+  now: number,
+) {
   return [
     span(padTo(clock(Date.parse(time), now), 11)),
     span(padTo(String(status ?? "-"), 4), "fail"),
     shown(padTo(kind, 10)),
     span(`  attempt ${attempt}`),
     shown(`  ${failoverTargetText(movedTo, name)}`, "dim"),
+    ...(reason === "" ? [] : [shown(`  ${reason}`)]),
   ];
 }
 

@@ -42,7 +42,10 @@ export interface AttemptFailure {
   readonly durationMs: number;
   /** Error that the provider reported, which may be filled in later; `undefined` without one. */
   readonly error: { readonly reported: ProviderError } | undefined;
-  /** Reason why an answer could not be used; absent for other failures. It quotes nothing from the answer. */
+  /**
+   * Reason why the upstream could not be reached or its answer could not be used; absent for other failures. It quotes nothing
+   * from the answer.
+   */
   readonly reason?: string;
   /** Whether the attempt failed after its answer had begun, in which case it is already counted. */
   readonly wasAnswered?: boolean;
@@ -85,6 +88,8 @@ export interface ProviderReading {
   readonly failoversOut: number;
   /** Cost units that budgets were charged for usage at this provider. */
   readonly units: number;
+  /** Newest failure of the last 60 seconds; `undefined` without one. */
+  readonly lastFailure: RecordedFailure | undefined;
 }
 
 export interface Statistics {
@@ -243,6 +248,7 @@ class ProviderMeasurements implements ProviderStatistics {
       failoversIn,
       failoversOut,
       units,
+      lastFailure: failures === 0 ? undefined : this.#failures.at(this.#next - 1),
     };
   }
 

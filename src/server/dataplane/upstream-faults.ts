@@ -1,6 +1,6 @@
 /**
- * Logs answers of upstreams that could not be used, so that an operator sees the reason without a client's help. One line is
- * logged per upstream and kind in ten seconds; the next one includes the number of suppressed lines.
+ * Logs upstreams that could not be reached and answers that could not be used, so that an operator sees the reason without a
+ * client's help. One line is logged per upstream and kind in ten seconds; the next one includes the number of suppressed lines.
  */
 import { GatewayError, type Log } from "../../base/index.ts";
 import { StreamEndedEarly } from "../core/dialects/index.ts";
@@ -10,7 +10,7 @@ interface UpstreamFault {
   readonly upstream: string;
   readonly route: string;
   readonly request: string;
-  /** Kind of the fault: `invalid` or `redirect`. */
+  /** Kind of the fault: `connect`, `invalid` or `redirect`. */
   readonly kind: string;
   /** Status of the answer; `null` if there was none. */
   readonly status: number | null;
@@ -42,7 +42,9 @@ export function logUpstreamFault(log: Pick<Log, "warn">, { upstream, ...fault }:
     return;
   }
   upstreams.set(name, { until: now + LOG_INTERVAL_MS, suppressedCount: 0 });
-  log.warn("an answer of an upstream could not be used", { upstream, ...fault, more: before?.suppressedCount ?? 0 });
+  const message =
+    fault.kind === "connect" ? "an upstream could not be reached" : "an answer of an upstream could not be used";
+  log.warn(message, { upstream, ...fault, more: before?.suppressedCount ?? 0 });
 }
 
 /**

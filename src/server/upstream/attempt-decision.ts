@@ -1,6 +1,6 @@
 /** Decides what follows an attempt by its outcome: the rules of `retry` and `failover`. */
 import { performance } from "node:perf_hooks";
-import { GatewayError } from "../../base/index.ts";
+import { connectionErrorText, GatewayError } from "../../base/index.ts";
 import { errorInBody, errorInEvent } from "../core/dialects/index.ts";
 import { ForwardProxyFault } from "../forward-proxy/index.ts";
 import type { EmbeddedErrorResult, Judge } from "./attempt.ts";
@@ -187,9 +187,10 @@ export function classifyFailure(
   if (outcome.kind === "unreachable") {
     decision.recordFailure("connect");
     const { cause } = outcome;
-    return new GatewayError("upstream_unreachable", `${noun} could not be reached${connectFailureText(cause)}.`, {
-      cause,
-    });
+    const localCause = localCauseOf(cause);
+    decision.reason = localCause ?? connectionErrorText(cause) ?? "";
+    const addition = localCause === undefined ? "" : `: ${localCause}`;
+    return new GatewayError("upstream_unreachable", `${noun} could not be reached${addition}.`, { cause });
   }
   if (outcome.kind !== "timeout") return undefined;
   const trigger = timeoutTrigger(provider.retry, failoverWhen);
@@ -202,12 +203,17 @@ export function classifyFailure(
 
 const nounOf = ({ name, noun = `Provider ${name}` }: ForwardTarget): string => noun;
 
-/** Returns the part of the cause that may be shown. Causes on this machine are not the provider's fault. */
-function connectFailureText(cause: Error): string {
-  if (cause instanceof ForwardProxyFault) return `: ${cause.message}`;
-  if (cause instanceof NoServerError && cause.message !== "") return `: ${cause.message}`;
+/**
+ * Returns a cause that is the gateway's or the configuration's, not the provider's; `undefined` for others. Clients see it too,
+ * while other causes are shown to operators only.
+ */
+function localCauseOf(cause: Error): string | undefined {
+  if (cause instanceof ForwardProxyFault) return cause.message;
+  if (cause instanceof NoServerError && cause.message !== "") return cause.message;
   const code = "code" in cause ? cause.code : undefined;
-  return code === "EMFILE" || code === "ENFILE" ? ": the gateway has no file descriptors left, see `ulimit -n`" : "";
+  return code === "EMFILE" || code === "ENFILE"
+    ? "the gateway has no file descriptors left, see `ulimit -n`"
+    : undefined;
 }
 
 /** Returns the failure that an upstream's status stands for, or `undefined` if it is no failure. */

@@ -49,6 +49,7 @@ const NOTHING_MET: ProviderReading = {
   failoversIn: 0,
   failoversOut: 0,
   units: 0,
+  lastFailure: undefined,
 };
 
 test("a provider without requests is idle, and an unconfigured one is unknown", () => {

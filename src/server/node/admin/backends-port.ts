@@ -85,6 +85,7 @@ function backendRecord(
     state: measured.state,
     rate: toDigits(measured.rate),
     error_ratio: measured.errorRatio === null ? null : toDigits(measured.errorRatio),
+    ...(measured.lastFailure !== undefined && { last_failure: failureText(measured.lastFailure) }),
     ttfb_p50_ms: measured.firstByteP50,
     ttfb_p95_ms: measured.firstByteP95,
     in_flight: measured.inFlight,
@@ -107,12 +108,26 @@ function measuredCalls(fronted: FrontedServer, statistics: Statistics) {
     state: measured.state,
     rate: toDigits(measured.rate),
     error_ratio: measured.errorRatio === null ? null : toDigits(measured.errorRatio),
+    ...(measured.lastFailure !== undefined && { last_failure: failureText(measured.lastFailure) }),
     ttfb_p50_ms: measured.firstByteP50,
     ttfb_p95_ms: measured.firstByteP95,
     in_flight: measured.inFlight,
     units_per_minute: measured.units,
   };
 }
+
+/** Returns the cause of a failure in a few words. */
+function failureText({ kind, status, reason = "", error }: RecordedFailure): string {
+  if (reason !== "") return reason;
+  if (status === null) return FAILURE_TEXTS.get(kind) ?? kind;
+  const { code = null, type = null } = error?.reported ?? {};
+  return [`status ${status}`, code ?? type ?? ""].join(" ").trimEnd();
+}
+
+const FAILURE_TEXTS: ReadonlyMap<string, string> = new Map([
+  ["connect", "it cannot be reached"],
+  ["timeout", "no answer in time"],
+]);
 
 function backendFailure(failure: RecordedFailure): Omit<BackendFailure, "node"> {
   const { type = null, code = null } = failure.error?.reported ?? {};
