@@ -120,27 +120,20 @@ export function readA2aRequest(arrival: A2aArrival): A2aReading {
 
 /** Reads a request. `translated` is the body with canonical names, if names were changed. */
 function readCanonical({ headers, versions, body }: A2aArrival, translated: Buffer | undefined): A2aReading {
-  const { "content-type": type = "" } = headers;
+  const { "content-type": type = "", "a2a-version": versionHeader } = headers;
   if (!isJsonType(String(type))) return refused(a2aFault("content_type", "null"));
   const reading = readEnvelope(body, "lenient");
   if (reading.kind === "refused") return refused({ ...reading.fault, status: FAULT_STATUS });
   const { envelope } = reading;
   const { text, method, params } = envelope;
   const id = envelope.id ?? "null";
-  const invalid = (message: string): A2aReading =>
-    refused({ status: FAULT_STATUS, code: INVALID_PARAMS, message: `Invalid params: ${message}.`, id });
-  const { "a2a-version": header } = headers;
-  const requestedVersions = [...(header === undefined ? [] : [String(header)]), ...versions].map((one) => one.trim());
-  if (requestedVersions.length === 0 || !requestedVersions.every(isSupported)) return refused(a2aFault("version", id));
+  if (!areSupported(versionHeader, versions)) return refused(a2aFault("version", id));
   const known = METHODS.get(method);
   if (known === PUSH_METHOD) return refused(a2aFault("push", id));
-  if (
-    known === undefined &&
-    (method.includes("/") || [...METHODS.keys()].some((one) => mayBeReadAs(method, one.toLowerCase())))
-  ) {
+  if (known === undefined && resemblesKnownMethod(method)) {
     return refused({ status: FAULT_STATUS, code: METHOD_NOT_FOUND, message: "Method not found", id });
   }
-  if (params !== undefined && params.kind !== "object") return invalid("not an object");
+  if (params !== undefined && params.kind !== "object") return refused(invalidParams("not an object", id));
   const canonical =
     known === undefined || known === SEND_METHOD ? undefined : withCanonicalNames(text, params, known.params);
   if (canonical !== undefined) {
@@ -148,42 +141,79 @@ function readCanonical({ headers, versions, body }: A2aArrival, translated: Buff
     return readCanonical({ headers, versions, body: translatedBody }, translatedBody);
   }
   const alias = findAlias(params, known?.params ?? []);
-  if (alias !== undefined) return invalid(`a member is spelled almost like "${alias}"`);
-  const textOf = (node: JsonNode | undefined, name: string | undefined): string =>
-    name === undefined ? "" : (stringIn(text, memberOf(node, name)) ?? "");
-  const common = { id, method, envelope, params, isKnown: known !== undefined, body: translated };
-  if (known !== SEND_METHOD) {
-    for (const name of [known?.task, known?.context]) {
-      if (name !== undefined && !isTextOrAbsent(text, memberOf(params, name)))
-        return invalid(`\`${name}\` is not a string`);
-    }
-    const [taskId, contextId] = [textOf(params, known?.task), textOf(params, known?.context)];
-    return { kind: "read", request: { ...common, role: "", taskId, contextId, parts: [] } };
-  }
+  if (alias !== undefined) return refused(invalidParams(`a member is spelled almost like "${alias}"`, id));
+  const read = known === SEND_METHOD ? readSendParams(text, params, id) : readTaskParams(text, params, known, id);
+  if ("code" in read) return refused(read);
+  const isKnown = known !== undefined;
+  return { kind: "read", request: { id, method, envelope, params, isKnown, body: translated, ...read } };
+}
+
+/** Returns whether the request states a version, in its header or in its query, and the gateway supports all of them. */
+function areSupported(header: string | readonly string[] | undefined, versions: readonly string[]): boolean {
+  const stated = header === undefined ? versions : [String(header), ...versions];
+  return stated.length > 0 && stated.every((version) => isSupported(version.trim()));
+}
+
+/** Returns whether a server might read the unknown name as a known method, or as one of an older version of the protocol. */
+const resemblesKnownMethod = (method: string): boolean =>
+  method.includes("/") || [...METHODS.keys()].some((name) => mayBeReadAs(method, name.toLowerCase()));
+
+const invalidParams = (problem: string, id: string): RpcFault => ({
+  status: FAULT_STATUS,
+  code: INVALID_PARAMS,
+  message: `Invalid params: ${problem}.`,
+  id,
+});
+
+type ParamFields = Pick<A2aRequest, "role" | "taskId" | "contextId" | "parts">;
+
+/** Reads the parameters of a method without a message. */
+function readTaskParams(
+  text: string,
+  params: JsonNode | undefined,
+  method: Method | undefined,
+  id: string,
+): ParamFields | RpcFault {
+  const fieldOf = (name: string | undefined): string | undefined =>
+    name === undefined ? "" : textOrAbsent(text, params, name);
+  const taskId = fieldOf(method?.task);
+  if (taskId === undefined) return invalidParams(`\`${method?.task}\` is not a string`, id);
+  const contextId = fieldOf(method?.context);
+  if (contextId === undefined) return invalidParams(`\`${method?.context}\` is not a string`, id);
+  return { role: "", taskId, contextId, parts: [] };
+}
+
+/** Reads the parameters of a method that sends a message. Registering push notifications with it is refused. */
+function readSendParams(text: string, params: JsonNode | undefined, id: string): ParamFields | RpcFault {
   const configuration = memberOf(params, "configuration");
-  const configurationAlias = findAlias(configuration, CONFIGURATION_MEMBERS);
-  if (configurationAlias !== undefined) return invalid(`a member is spelled almost like "${configurationAlias}"`);
-  if (!isNullOrAbsent(text, memberOf(configuration, "taskPushNotificationConfig")))
-    return refused(a2aFault("push", id));
-  const message = memberOf(params, "message");
-  if (message?.kind !== "object") return invalid("`message` is not an object");
-  const messageAlias = findAlias(message, MESSAGE_MEMBERS);
-  if (messageAlias !== undefined) return invalid(`a member of \`message\` is spelled almost like "${messageAlias}"`);
-  const role = textOf(message, "role");
-  if (!ROLES.has(role)) return invalid("`role` is neither ROLE_USER nor ROLE_AGENT");
-  for (const name of ["taskId", "contextId", "messageId"]) {
-    if (!isTextOrAbsent(text, memberOf(message, name))) return invalid(`\`${name}\` is not a string`);
+  const alias = findAlias(configuration, CONFIGURATION_MEMBERS);
+  if (alias !== undefined) return invalidParams(`a member is spelled almost like "${alias}"`, id);
+  if (!isNullOrAbsent(text, memberOf(configuration, "taskPushNotificationConfig"))) return a2aFault("push", id);
+  const message = readMessage(text, memberOf(params, "message"));
+  return typeof message === "string" ? invalidParams(message, id) : message;
+}
+
+/** Reads a message. Returns a description of the problem if it is invalid. */
+function readMessage(text: string, message: JsonNode | undefined): ParamFields | string {
+  if (message?.kind !== "object") return "`message` is not an object";
+  const alias = findAlias(message, MESSAGE_MEMBERS);
+  if (alias !== undefined) return `a member of \`message\` is spelled almost like "${alias}"`;
+  const role = stringIn(text, memberOf(message, "role")) ?? "";
+  if (!ROLES.has(role)) return "`role` is neither ROLE_USER nor ROLE_AGENT";
+  const taskId = textOrAbsent(text, message, "taskId");
+  if (taskId === undefined) return "`taskId` is not a string";
+  const contextId = textOrAbsent(text, message, "contextId");
+  if (contextId === undefined) return "`contextId` is not a string";
+  if (textOrAbsent(text, message, "messageId") === undefined) return "`messageId` is not a string";
+  const list = memberOf(message, "parts");
+  if (list?.kind !== "array" || list.items.length === 0) return "`parts` is not a list of parts";
+  const parts: A2aPart[] = [];
+  for (const item of list.items) {
+    const part = partOf(text, item);
+    if (typeof part === "string") return part;
+    parts.push(part);
   }
-  const parts = memberOf(message, "parts");
-  if (parts?.kind !== "array" || parts.items.length === 0) return invalid("`parts` is not a list of parts");
-  const read: A2aPart[] = [];
-  for (const part of parts.items) {
-    const one = partOf(text, part);
-    if (typeof one === "string") return invalid(one);
-    read.push(one);
-  }
-  const [taskId, contextId] = [textOf(message, "taskId"), textOf(message, "contextId")];
-  return { kind: "read", request: { ...common, role, taskId, contextId, parts: read } };
+  return { role, taskId, contextId, parts };
 }
 
 /**
@@ -268,6 +298,12 @@ function partOf(text: string, part: JsonNode): A2aPart | string {
     url: textOf("url"),
     filename: textOf("filename"),
   };
+}
+
+/** Returns the text of a member, which is empty if the member is null or absent; `undefined` if it is not a string. */
+function textOrAbsent(text: string, node: JsonNode | undefined, name: string): string | undefined {
+  const member = memberOf(node, name);
+  return isTextOrAbsent(text, member) ? (stringIn(text, member) ?? "") : undefined;
 }
 
 const isTextOrAbsent = (text: string, node: JsonNode | undefined): boolean =>

@@ -152,44 +152,68 @@ const PATH_BY_EVENT: Readonly<Record<string, string>> = {
 };
 const DONE_MEMBERS: ReadonlySet<string> = new Set(["text", "refusal", "arguments", "input", "code", "transcript"]);
 
-/** Returns the layout of an event that names its type: of responses, and of the routes modeled on them. */
-function typedLayout(type: string, text: string, root: JsonNode, itemIndexes: Map<string, number>): Layout {
-  const index = (name: string): number | undefined => indexIn(text, memberOf(root, name));
-  const item = `output.${itemIndex(text, root, index("output_index"), itemIndexes)}`;
-  const part = String(index("content_index") ?? index("summary_index") ?? 0);
-  const base = type.replace(TEXT_EVENT_SUFFIX, "");
-  const textPath = `${item}.${(PATH_BY_EVENT[base] ?? base.replaceAll(".", "_")).replace("*", part)}`;
-  const isDone = TEXT_EVENT_SUFFIX.test(type) && !type.endsWith(".delta");
-  const list = base.includes("summary") ? "summary" : "content";
-  const walks: Walk[] = [];
-  for (const { name, value } of root.kind === "object" ? root.members : []) {
-    if (name === "delta") {
-      if (/audio$/.test(base)) walks.push({ node: value, path: textPath, mode: "media" });
-      else walks.push({ node: value, path: textPath, mode: textPath.endsWith(".arguments") ? "arguments" : "piece" });
-    } else if (isDone && DONE_MEMBERS.has(name)) walks.push({ node: value, path: textPath, mode: "whole" });
-    else if (name === "part") walks.push({ node: value, path: `${item}.${list}.${part}`, mode: "whole" });
-    else if (name === "item") walks.push({ node: value, path: item, mode: "whole" });
-    else if ((name === "response" || name === "session") && value.kind === "object") {
-      for (const member of value.members) {
-        if (repeatsRequest(member.name)) continue;
-        const path = name === "response" && member.name === "output" ? "output" : `${name}.${member.name}`;
-        walks.push({ node: member.value, path, mode: "whole" });
-      }
-    } else if (value.kind === "array" && name === "logprobs") {
-      walks.push({ node: value, path: `${textPath}.${name}`, mode: "whole" });
-    } else {
-      const isDelta = type.endsWith("delta");
-      walks.push({ node: value, path: isDelta ? `${textPath}.${name}` : name, mode: isDelta ? "piece" : "whole" });
-    }
-  }
-  return { type, walks, endedPaths: endedPathsOf(type, item, textPath, `${item}.${list}.${part}`) };
+/** Paths of the item, the part and the text that an event is about. */
+interface EventPaths {
+  /** Type of the event without the suffix that tells deltas from whole texts. */
+  readonly base: string;
+  readonly item: string;
+  readonly part: string;
+  readonly text: string;
 }
 
-function endedPathsOf(type: string, item: string, textPath: string, part: string): readonly string[] {
+/** Returns the layout of an event that names its type: of responses, and of the routes modeled on them. */
+function typedLayout(type: string, text: string, root: JsonNode, itemIndexes: Map<string, number>): Layout {
+  const paths = eventPathsOf(type, text, root, itemIndexes);
+  const walks: Walk[] = [];
+  for (const { name, value } of root.kind === "object" ? root.members : []) addWalks(walks, name, value, type, paths);
+  return { type, walks, endedPaths: endedPathsOf(type, paths) };
+}
+
+function eventPathsOf(type: string, text: string, root: JsonNode, itemIndexes: Map<string, number>): EventPaths {
+  const item = `output.${itemIndex(text, root, indexIn(text, memberOf(root, "output_index")), itemIndexes)}`;
+  const contentIndex = indexIn(text, memberOf(root, "content_index"));
+  const index = String(contentIndex ?? indexIn(text, memberOf(root, "summary_index")) ?? 0);
+  const base = type.replace(TEXT_EVENT_SUFFIX, "");
+  const list = base.includes("summary") ? "summary" : "content";
+  const textPath = (PATH_BY_EVENT[base] ?? base.replaceAll(".", "_")).replace("*", index);
+  return { base, item, part: `${item}.${list}.${index}`, text: `${item}.${textPath}` };
+}
+
+/** Returns whether the event has the whole text that earlier deltas sent in pieces. */
+const isTextDone = (type: string): boolean => TEXT_EVENT_SUFFIX.test(type) && !type.endsWith(".delta");
+
+/** Adds the walks for a member of an event. */
+function addWalks(walks: Walk[], name: string, node: JsonNode, type: string, paths: EventPaths): void {
+  if (name === "delta") walks.push({ node, path: paths.text, mode: deltaMode(paths) });
+  else if (DONE_MEMBERS.has(name) && isTextDone(type)) walks.push({ node, path: paths.text, mode: "whole" });
+  else if (name === "part") walks.push({ node, path: paths.part, mode: "whole" });
+  else if (name === "item") walks.push({ node, path: paths.item, mode: "whole" });
+  else if (node.kind === "object" && (name === "response" || name === "session")) addResponseWalks(walks, name, node);
+  else if (node.kind === "array" && name === "logprobs")
+    walks.push({ node, path: `${paths.text}.${name}`, mode: "whole" });
+  else if (type.endsWith("delta")) walks.push({ node, path: `${paths.text}.${name}`, mode: "piece" });
+  else walks.push({ node, path: name, mode: "whole" });
+}
+
+function deltaMode({ base, text }: EventPaths): Walk["mode"] {
+  if (/audio$/.test(base)) return "media";
+  return text.endsWith(".arguments") ? "arguments" : "piece";
+}
+
+/** Adds the walks for the members of a response or session, without those that repeat the request. */
+function addResponseWalks(walks: Walk[], name: string, response: JsonNode & { readonly kind: "object" }): void {
+  for (const member of response.members) {
+    if (repeatsRequest(member.name)) continue;
+    const path = name === "response" && member.name === "output" ? "output" : `${name}.${member.name}`;
+    walks.push({ node: member.value, path, mode: "whole" });
+  }
+}
+
+function endedPathsOf(type: string, { item, part, text }: EventPaths): readonly string[] {
   if (RESPONSE_END.test(type)) return ALL_PATHS;
   if (type === "response.output_item.done") return [`${item}.`];
   if (/_part\.done$/.test(type)) return [`${part}.`];
-  return TEXT_EVENT_SUFFIX.test(type) && !type.endsWith(".delta") ? [textPath] : [];
+  return isTextDone(type) ? [text] : [];
 }
 
 /** Returns the index of an item. Events of a session's conversation only name the item's id. */

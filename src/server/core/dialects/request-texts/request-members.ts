@@ -28,28 +28,44 @@ export interface MemberRules {
 }
 
 export function readMembers(collector: Collector, body: ObjectNode, rules: MemberRules): void {
-  const isThread = (name: string): boolean => MESSAGES.has(name) || (name === "input" && rules.hasItems);
-  const oldest = body.members.reduce(
-    (most, { name, value }) =>
-      Math.max(most, isThread(name) ? lengthOf(value) : name === "thread" ? lengthOf(messagesIn(value)) : 0),
-    0,
-  );
-  const system: Context = { kind: "system", turn: oldest };
+  const system: Context = { kind: "system", turn: oldestTurn(body, rules) };
   for (const { name, value } of body.members) {
-    if (isThread(name)) readThread(collector, value);
+    if (isThread(name, rules)) readThread(collector, value);
     else if (SYSTEM.has(name)) readPart(collector, value, system);
     else if (TOOLS.has(name)) readTools(collector, value, system);
     else if (SCHEMAS.has(name) && value.kind === "object") readTool(collector, value, system);
     else if (name === "requests") readBatch(collector, value, rules);
-    else if (rules.isEvent && (name === "session" || name === "response") && value.kind === "object")
-      readMembers(collector, value, rules);
-    else if (name === "thread" && value.kind === "object") readMembers(collector, value, rules);
-    else if (rules.isEvent && name === "item") readMessage(collector, value, 0);
-    else if (rules.isEvent && isUninspected(EVENTS, name, value)) collector.uninspected.push("audio");
-    else if (rules.isEvent && isIdentifier(name, value)) continue;
+    else if (value.kind === "object" && isNestedBody(name, rules)) readMembers(collector, value, rules);
+    else if (rules.isEvent && readEventMember(collector, name, value)) continue;
     else if (SETTING_NAMES.has(name)) readSetting(collector, name, value);
     else readPart(collector, value, NEWEST);
   }
+}
+
+/** Returns whether the member is a conversation, whose items are messages. */
+const isThread = (name: string, { hasItems }: MemberRules): boolean =>
+  MESSAGES.has(name) || (name === "input" && hasItems);
+
+/** Returns whether an object under this name has the members of a body itself. */
+const isNestedBody = (name: string, { isEvent }: MemberRules): boolean =>
+  name === "thread" || (isEvent && (name === "session" || name === "response"));
+
+/** Returns the turn of instructions and tools, which is before the oldest message of the body. */
+function oldestTurn(body: ObjectNode, rules: MemberRules): number {
+  let oldest = 0;
+  for (const { name, value } of body.members) {
+    if (isThread(name, rules)) oldest = Math.max(oldest, lengthOf(value));
+    else if (name === "thread") oldest = Math.max(oldest, lengthOf(messagesIn(value)));
+  }
+  return oldest;
+}
+
+/** Reads a member that only session events have. Returns false if it is none. */
+function readEventMember(collector: Collector, name: string, value: Node): boolean {
+  if (name === "item") readMessage(collector, value, 0);
+  else if (isUninspected(EVENTS, name, value)) collector.uninspected.push("audio");
+  else return isIdentifier(name, value);
+  return true;
 }
 
 /** Reads a setting. A value in an unexpected form, and unknown members of it, are texts. */

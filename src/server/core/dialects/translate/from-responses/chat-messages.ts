@@ -6,7 +6,6 @@ import { listOf, objectOf } from "../../json/json-values.ts";
 import { refuse } from "../required-members.ts";
 import type { ChannelTerms } from "../types.ts";
 import type {
-  AssistantText,
   Call,
   ClientMessage,
   Content,
@@ -94,25 +93,10 @@ function addMessage(
 
 /** Returns the message of a round, or `undefined` if nothing of it can be sent. */
 function assistantMessage({ steps }: Round, { claims, thoughts }: MessageDraft): Message | undefined {
-  const texts: AssistantText[] = [];
-  const calls: Message[] = [];
-  const details: unknown[] = [];
-  let thought = "";
-  const end = endBeforeTrailingThoughts(steps);
-  for (const [index, step] of steps.entries()) {
-    if (step.kind === "text") {
-      if (step.text !== "") texts.push(step);
-    } else if (step.kind === "call") {
-      if (claims("tools")) calls.push(callOf(step));
-    } else if (index >= end) thoughts.drop(step);
-    else {
-      for (const block of thoughts.blocksOf(step)) {
-        if (block.k === "c") thought += block.x;
-        else if (block.k === "d")
-          for (const detail of Array.isArray(block.j) ? listOf(block.j) : [block.j]) details.push(detail);
-      }
-    }
-  }
+  const texts = steps.filter((step) => step.kind === "text").filter(({ text }) => text !== "");
+  const calls = claims("tools") ? steps.filter((step) => step.kind === "call").map(callOf) : [];
+  // Thoughts are read even if there is no message, so that those that are lost are counted.
+  const { thought, details } = readThoughts(steps, thoughts);
   if (texts.length === 0 && calls.length === 0) return undefined;
   const isRefused = texts.length > 0 && texts.every(({ isRefusal }) => isRefusal);
   const text = texts.map((each) => each.text).join("");
@@ -124,6 +108,29 @@ function assistantMessage({ steps }: Round, { claims, thoughts }: MessageDraft):
     reasoning_details: details.length > 0 ? details : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
   };
+}
+
+/** Unseals the thoughts of a round. Trailing ones are dropped, since no text or call follows that they led to. */
+function readThoughts(
+  steps: Round["steps"],
+  thoughts: MessageDraft["thoughts"],
+): { thought: string; details: unknown[] } {
+  const details: unknown[] = [];
+  let thought = "";
+  const end = endBeforeTrailingThoughts(steps);
+  for (const [index, step] of steps.entries()) {
+    if (step.kind === "text" || step.kind === "call") continue;
+    if (index >= end) {
+      thoughts.drop(step);
+      continue;
+    }
+    for (const block of thoughts.blocksOf(step)) {
+      if (block.k === "c") thought += block.x;
+      else if (block.k === "d")
+        for (const detail of Array.isArray(block.j) ? listOf(block.j) : [block.j]) details.push(detail);
+    }
+  }
+  return { thought, details };
 }
 
 function callOf({ id, name, input, isCustom }: Call): Message {
