@@ -34,12 +34,13 @@ import { foldedForm, foldStream } from "./folded-answer.ts";
 import { inspectAnswer } from "./inspect-answer.ts";
 import { allowedModels, mergeModels, withModelId } from "./models-list.ts";
 import { itemRecorderFor, type ResponseCaller } from "./own-responses.ts";
-import { prepareRequest } from "./prepare-request.ts";
+import { type ClientRequest, prepareRequest } from "./prepare-request.ts";
 import { prepareTranslated } from "./prepare-translated.ts";
 import { recordShownItems } from "./record-shown-items.ts";
 import type { Target } from "./resolve-target.ts";
 import { rewriteAnswer } from "./rewrite-answer.ts";
 import { type ItemRecorder, translateAnswer } from "./translate-answer.ts";
+import type { TranslatedCall } from "./translated-call.ts";
 
 export interface ForwardingOptions {
   readonly exchange: Exchange;
@@ -232,86 +233,118 @@ function candidateFor(
   client: CreateReceiver,
   mayBeRepeated: boolean,
 ): Candidate {
-  const { exchange, target, snapshot, effective, meter, memory, responseCaller, ports, answerInspection } = forwarding;
+  const { exchange, effective, ports } = forwarding;
+  const { provider, channel, model = "", losses, translated } = admitted;
   return {
-    provider: admitted.provider,
-    channel: admitted.channel,
-    model: admitted.model ?? "",
+    provider,
+    channel,
+    model,
     subset: effective.profile.poolSubset,
     prepare() {
-      const { method = "GET", rawHeaders, headers } = exchange.request;
-      const { listed } = snapshot;
-      const { dialect, route, streams } = target;
-      const { provider, losses, translated } = admitted;
-      const asked = { method: upstreamMethod(route, method), rawHeaders, connection: headers.connection };
-      const recorder = translated && responseCaller && itemRecorderFor(responseCaller, target);
-      const to = client(translated !== undefined, recorder);
-      const allows =
-        route.name === "models" ? allowedModels(snapshot, effective, ports.governancePorts?.suspensions) : undefined;
-      const isList = route.name === "models" && (listed.length > 0 || allows !== undefined);
-      const alias = route.name === "model" && admitted.model !== target.model ? target.model : undefined;
-      const extend = isList
-        ? (body: Buffer) => mergeModels(body, dialect, { listed, allows })
-        : alias === undefined
-          ? undefined
-          : (body: Buffer) => withModelId(alias, body);
       exchange.upstream.fidelityLosses = removedLosses(losses, translated !== undefined);
       for (const { capability } of losses) ports.metrics.countFidelityLoss(provider.name, capability);
-      if (translated !== undefined) {
-        const { requestId } = exchange;
-        const { answerReader } = translated;
-        const onWait = (ms: number): void => exchange.addWaitMs(ms);
-        const { answerMemory } = exchange;
-        const onStreamBegin =
-          responseCaller && answerInspection === undefined ? continueFailedStream(exchange, dialect) : undefined;
-        const options = {
-          dialect,
-          answerReader,
-          extend,
-          streams,
-          requestId,
-          // With guardrails, only released items are remembered.
-          recorder: answerInspection === undefined ? recorder : recorder && { ...recorder, remember: undefined },
-          onStreamBegin,
-          meter,
-          answerMemory,
-          now: Date.now,
-          onWait,
-        };
-        memory.hold(translated.body.length);
-        return {
-          request: prepareTranslated(asked, admitted, translated, streams),
-          downstream: traceAnswer(translateAnswer(to, options), admitted, { report: exchange.report, target }),
-          decodes: true,
-          checksForError: true,
-          mapsErrors: true,
-          correctsContentType: route.form !== undefined,
-        };
-      }
-      // Answers are only parsed if something depends on their content.
-      const mapsErrors = isGovernedOrPaid(admitted, forwarding);
-      const checksForError = (meter !== undefined || mayBeRepeated || mapsErrors) && mayReportError(route);
-      const reads = isList || meter !== undefined || (mayBeRepeated && checksForError);
-      const prepared = prepareRequest(asked, target, admitted, { reads, inspects: answerInspection !== undefined });
-      const { body } = prepared.request;
-      if (body !== null && body !== target.original) memory.hold(body.length);
-      const edits = prepared.answerEdits;
-      const passes = edits === undefined && extend === undefined && meter === undefined;
-      const form = mapsErrors ? foldedForm(route) : undefined;
-      const { answerMemory } = exchange;
-      const waited = (ms: number): void => exchange.addWaitMs(ms);
-      const kept = form === undefined || streams ? to : foldStream(to, { form, answerMemory, addWaitMs: waited });
-      return {
-        request: prepared.request,
-        downstream: traceAnswer(passes ? kept : rewriteAnswer(kept, { edits, extend, meter, answerMemory }), admitted, {
-          report: exchange.report,
-          target,
-        }),
-        decodes: prepared.reads,
-        checksForError,
-        mapsErrors,
-        correctsContentType: form !== undefined,
-      };
+      return translated === undefined
+        ? prepareDirect(admitted, forwarding, client, mayBeRepeated)
+        : prepareTranslation(admitted, translated, forwarding, client);
     },
   };
+}
+
+type PreparedAttempt = ReturnType<Candidate["prepare"]>;
+
+/** Prepares an attempt at a channel of another dialect: the request is translated already, and its answer is translated back. */
+function prepareTranslation(
+  admitted: AdmittedProvider,
+  translated: TranslatedCall,
+  forwarding: ForwardingOptions,
+  client: CreateReceiver,
+): PreparedAttempt {
+  const { exchange, target, meter, memory, responseCaller, answerInspection } = forwarding;
+  const { dialect, route, streams } = target;
+  const { requestId, answerMemory } = exchange;
+  const recorder = responseCaller && itemRecorderFor(responseCaller, target);
+  const to = client(true, recorder);
+  memory.hold(translated.body.length);
+  const downstream = translateAnswer(to, {
+    dialect,
+    answerReader: translated.answerReader,
+    extend: modelsListEdit(forwarding) ?? modelIdEdit(admitted, target),
+    streams,
+    requestId,
+    // With guardrails, only released items are remembered.
+    recorder: answerInspection === undefined ? recorder : recorder && { ...recorder, remember: undefined },
+    onStreamBegin:
+      responseCaller && answerInspection === undefined ? continueFailedStream(exchange, dialect) : undefined,
+    meter,
+    answerMemory,
+    now: Date.now,
+    onWait: (ms) => exchange.addWaitMs(ms),
+  });
+  return {
+    request: prepareTranslated(clientRequestOf(forwarding), admitted, translated, streams),
+    downstream: traceAnswer(downstream, admitted, { report: exchange.report, target }),
+    decodes: true,
+    checksForError: true,
+    mapsErrors: true,
+    correctsContentType: route.form !== undefined,
+  };
+}
+
+/** Prepares an attempt at a channel of the client's dialect. Its answer is only parsed if something depends on the content. */
+function prepareDirect(
+  admitted: AdmittedProvider,
+  forwarding: ForwardingOptions,
+  client: CreateReceiver,
+  mayBeRepeated: boolean,
+): PreparedAttempt {
+  const { exchange, target, meter, memory, answerInspection } = forwarding;
+  const { route, streams } = target;
+  const { answerMemory } = exchange;
+  const to = client(false);
+  const listEdit = modelsListEdit(forwarding);
+  const extend = listEdit ?? modelIdEdit(admitted, target);
+  const mapsErrors = isGovernedOrPaid(admitted, forwarding);
+  const checksForError = (meter !== undefined || mayBeRepeated || mapsErrors) && mayReportError(route);
+  const reads = listEdit !== undefined || meter !== undefined || (mayBeRepeated && checksForError);
+  const inspects = answerInspection !== undefined;
+  const prepared = prepareRequest(clientRequestOf(forwarding), target, admitted, { reads, inspects });
+  const { body } = prepared.request;
+  if (body !== null && body !== target.original) memory.hold(body.length);
+  const edits = prepared.answerEdits;
+  const form = mapsErrors ? foldedForm(route) : undefined;
+  const addWaitMs = (ms: number): void => exchange.addWaitMs(ms);
+  const folded = form === undefined || streams ? to : foldStream(to, { form, answerMemory, addWaitMs });
+  const passes = edits === undefined && extend === undefined && meter === undefined;
+  const downstream = passes ? folded : rewriteAnswer(folded, { edits, extend, meter, answerMemory });
+  return {
+    request: prepared.request,
+    downstream: traceAnswer(downstream, admitted, { report: exchange.report, target }),
+    decodes: prepared.reads,
+    checksForError,
+    mapsErrors,
+    correctsContentType: form !== undefined,
+  };
+}
+
+function clientRequestOf({ exchange, target }: ForwardingOptions): ClientRequest {
+  const { method = "GET", rawHeaders, headers } = exchange.request;
+  return { method: upstreamMethod(target.route, method), rawHeaders, connection: headers.connection };
+}
+
+type BodyEdit = ((body: Buffer) => Buffer) | undefined;
+
+/** Returns the edit that adds listed models to a models list and removes those that the caller may not use. */
+function modelsListEdit({ target, snapshot, effective, ports }: ForwardingOptions): BodyEdit {
+  if (target.route.name !== "models") return undefined;
+  const { listed } = snapshot;
+  const allows = allowedModels(snapshot, effective, ports.governancePorts?.suspensions);
+  if (listed.length === 0 && allows === undefined) return undefined;
+  return (body) => mergeModels(body, target.dialect, { listed, allows });
+}
+
+/** Returns the edit that gives the description of a model the name that was requested, if the provider knows it by another. */
+function modelIdEdit({ model }: AdmittedProvider, target: Target): BodyEdit {
+  const { model: alias, route } = target;
+  if (route.name !== "model" || alias === undefined || alias === model) return undefined;
+  return (body) => withModelId(alias, body);
 }
