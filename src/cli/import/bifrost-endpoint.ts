@@ -5,7 +5,7 @@ import { baseUrlOf } from "./base-urls.ts";
 import type { Variables } from "./credential-references.ts";
 import type { Endpoint, ReaderInput } from "./deployment-draft.ts";
 import type { Section } from "./foreign-source.ts";
-import { presetOf } from "./presets.ts";
+import { type KnownPreset, presetOf } from "./presets.ts";
 import { retryOf, timeoutOf } from "./retries-and-timeouts.ts";
 
 interface ProviderConnection {
@@ -33,28 +33,19 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
   );
   const known = presetOf(name, presets);
   const isCustom = custom !== undefined && !presets.has(name);
-  const written =
+  const root =
     network && baseUrlOf(network, "base_url", isCustom ? undefined : known?.preset, variables, `${name}_BASE_URL`);
   network?.noteUnread(NETWORK_ADVICE, "left out: no counterpart");
   // Older form of the settings, which all keys of the provider share.
   const shared = section.section("meta_config");
   if (isCustom) {
-    if ((type !== "openai" && type !== "anthropic") || written === undefined) {
-      section.addNote(
-        "custom_provider_config",
-        "left out: only servers with an API like OpenAI's or Anthropic's can be imported, and they need `network_config.base_url`",
-      );
-      return undefined;
-    }
-    const at = {
-      label: name,
-      dialect: type === "openai" ? ("compat" as const) : ("messages" as const),
-      baseUrl: type === "openai" ? withPath(written, chat) : written,
-    };
-    return (key) => {
-      const apiKey = key && secretIn(key, "value", `${name}_API_KEY`, variables);
-      return { endpointFor: () => ({ ...at, apiKey, ...retriesAndTimeout }) };
-    };
+    if ((type === "openai" || type === "anthropic") && root !== undefined)
+      return customServer(name, { type, root, chat }, retriesAndTimeout, variables);
+    section.addNote(
+      "custom_provider_config",
+      "left out: only servers with an API like OpenAI's or Anthropic's can be imported, and they need `network_config.base_url`",
+    );
+    return undefined;
   }
   if (name === "bedrock") return (key) => bedrock(key, section, shared, retriesAndTimeout, reading);
   if (known === undefined || known.preset === "vertex-openai" || name === "vertex") {
@@ -64,23 +55,78 @@ export function bifrostEndpoint(name: string, section: Section, reading: ReaderI
     );
     return undefined;
   }
+  return (key) => presetServer(name, known, { key, section, shared, root, retriesAndTimeout, variables });
+}
+
+type RetriesAndTimeout = Pick<Endpoint, "retry" | "timeoutMs">;
+
+interface CustomServer {
+  /** Kind of API that the server has. */
+  readonly type: "openai" | "anthropic";
+  readonly root: string;
+  /** Path of the chat operation, if it is not the usual one. */
+  readonly chat: string | undefined;
+}
+
+/** Returns the connection to a server that the catalog does not know. */
+function customServer(
+  label: string,
+  { type, root, chat }: CustomServer,
+  retriesAndTimeout: RetriesAndTimeout,
+  variables: Variables,
+): Connect {
+  const server =
+    type === "openai"
+      ? ({ label, dialect: "compat", baseUrl: withPath(root, chat) } as const)
+      : ({ label, dialect: "messages", baseUrl: root } as const);
   return (key) => {
-    const apiKey = key && secretIn(key, "value", known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv, variables);
-    const keyConfig = key?.section(`${name}_key_config`) ?? shared;
-    const addressKey = name === "azure" ? "endpoint" : "url";
-    const inner = keyConfig?.tree(addressKey)?.kind === "map" ? keyConfig.section(addressKey) : keyConfig;
-    const address =
-      inner && baseUrlOf(inner, inner === keyConfig ? addressKey : "value", known.preset, variables, `${name}_URL`);
-    const deployments = keyConfig?.section("deployments");
-    const onlyModel = keyConfig?.text("model_name");
-    keyConfig?.noteUnread(OWN_ADVICE, "left out: no counterpart");
-    const root = address ?? written;
-    const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
-    const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
-    if (isMissing) section.addNote("keys", `left out: preset \`${known.preset}\` needs an address`);
-    const endpoint = { label: known.preset, preset: known.preset, baseUrl, apiKey, ...retriesAndTimeout };
-    return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, onlyModel };
+    const apiKey = key && secretIn(key, "value", `${label}_API_KEY`, variables);
+    return { endpointFor: () => ({ ...server, apiKey, ...retriesAndTimeout }) };
   };
+}
+
+interface PresetInput {
+  readonly key: Section | undefined;
+  /** Section of the provider, which notes are added to. */
+  readonly section: Section;
+  /** Settings that all keys of the provider share. */
+  readonly shared: Section | undefined;
+  /** Address of the provider; that of a key precedes it. */
+  readonly root: string | undefined;
+  readonly retriesAndTimeout: RetriesAndTimeout;
+  readonly variables: Variables;
+}
+
+/** Returns the connection to a provider of the catalog with one key. */
+function presetServer(name: string, known: KnownPreset, input: PresetInput): ProviderConnection {
+  const { key, section, shared, retriesAndTimeout, variables } = input;
+  const { preset } = known;
+  const apiKey = key && secretIn(key, "value", known.keyEnv === "" ? `${name}_API_KEY` : known.keyEnv, variables);
+  const keyConfig = key?.section(`${name}_key_config`) ?? shared;
+  const root = keyAddress(name, keyConfig, preset, variables) ?? input.root;
+  const deployments = keyConfig?.section("deployments");
+  const onlyModel = keyConfig?.text("model_name");
+  keyConfig?.noteUnread(KEY_ADVICE, "left out: no counterpart");
+  const baseUrl = root === undefined || known.dialect === "messages" ? root : withVersion(root);
+  const isMissing = (known.needsBaseUrl || known.needsRegion) && baseUrl === undefined;
+  if (isMissing) section.addNote("keys", `left out: preset \`${preset}\` needs an address`);
+  const endpoint = { label: preset, preset, baseUrl, apiKey, ...retriesAndTimeout };
+  return { endpointFor: () => (isMissing ? undefined : endpoint), deployments, onlyModel };
+}
+
+/** Returns the address in the settings of a key, which is a text or an object with `value`. */
+function keyAddress(
+  name: string,
+  keyConfig: Section | undefined,
+  preset: string,
+  variables: Variables,
+): string | undefined {
+  if (keyConfig === undefined) return undefined;
+  const addressKey = name === "azure" ? "endpoint" : "url";
+  const inner = keyConfig.tree(addressKey)?.kind === "map" ? keyConfig.section(addressKey) : undefined;
+  return inner === undefined
+    ? baseUrlOf(keyConfig, addressKey, preset, variables, `${name}_URL`)
+    : baseUrlOf(inner, "value", preset, variables, `${name}_URL`);
 }
 
 /** Adds the version that Bifrost appends to a root. A reference stays as it is. */
@@ -92,7 +138,7 @@ function withPath(root: string, chat: string | undefined): string {
   return chat?.endsWith("/chat/completions") === true ? `${root}${path ?? ""}` : withVersion(root);
 }
 
-function retriesAndTimeoutOf(network: Section | undefined): Pick<Endpoint, "retry" | "timeoutMs"> {
+function retriesAndTimeoutOf(network: Section | undefined): RetriesAndTimeout {
   if (network === undefined) return {};
   const ms = (key: string): number | undefined => network.number(network.has(`${key}_ms`) ? `${key}_ms` : key);
   return {
@@ -108,7 +154,7 @@ function bedrock(
   key: Section | undefined,
   section: Section,
   shared: Section | undefined,
-  retriesAndTimeout: Pick<Endpoint, "retry" | "timeoutMs">,
+  retriesAndTimeout: RetriesAndTimeout,
   { variables }: ReaderInput,
 ): ProviderConnection {
   const keyConfig = key?.section("bedrock_key_config") ?? shared;
@@ -153,7 +199,7 @@ const NETWORK_ADVICE: Readonly<Record<string, string>> = {
   stream_idle_timeout_in_seconds: "left out: no counterpart",
 };
 
-const OWN_ADVICE: Readonly<Record<string, string>> = {
+const KEY_ADVICE: Readonly<Record<string, string>> = {
   api_version: "left out: the v1 API of Azure takes no api-version",
   client_id: "left out: the gateway presents an API key to Azure",
   client_secret: "left out, and not copied: the gateway presents an API key to Azure",

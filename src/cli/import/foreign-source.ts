@@ -171,7 +171,7 @@ export interface Section {
   noteUnread(advice: Readonly<Record<string, string>>, general: string): void;
 }
 
-/** Returns the entries of `own`, and those of `defaults` that `own` does not have. */
+/** Returns the entries of `settings`, and those of `defaults` that `settings` does not have. */
 export const withDefaults = (settings: TreeMap, defaults: TreeMap): TreeMap => ({
   ...settings,
   entries: new Map([...defaults.entries, ...settings.entries]),
@@ -184,7 +184,7 @@ interface ReadTracker {
   readonly markRead: (at: number, path: Path) => void;
 }
 
-/** Returns the section of an object. `elsewhere`: paths of keys that come from another object of the source. */
+/** Returns the section of an object. `inheritedPaths`: paths of keys that come from another object of the source. */
 export function sectionOf(
   tree: TreeMap,
   path: Path,

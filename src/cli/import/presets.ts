@@ -47,7 +47,7 @@ export interface KnownPreset {
   readonly needsRegion: boolean;
 }
 
-/** Returns the preset of a name. `given` are the presets that the operator named. */
+/** Returns the preset of a name. `namedPresets` are the presets that the operator named. */
 export function presetOf(name: string, namedPresets: ReadonlyMap<string, string>): KnownPreset | undefined {
   const preset = namedPresets.get(name) ?? (Object.hasOwn(NAMES, name) ? NAMES[name] : undefined) ?? name;
   const found = compiledCatalog().get(preset);

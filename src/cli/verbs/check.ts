@@ -44,10 +44,12 @@ const CONCURRENT_PROBES = 8;
 /** Maximum delay of a timer in Node.js; a longer one fires at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
+type Report = (answers: readonly Answer[]) => void;
+
 export async function run(options: FlagsOf<typeof checkFlags>, _: readonly string[], io: Io): Promise<ExitStatus> {
   const path = resolvePath(io, options.config);
   let failures = 0;
-  const report = (answers: readonly Answer[]): void => {
+  const report: Report = (answers) => {
     for (const answer of answers) {
       if (answer.verdict === "fail") failures += 1;
       print(io, answer);
@@ -61,32 +63,47 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     return 1;
   }
   const { node } = loaded;
-  const { nodeFile } = node;
-  const { providers } = node.compiled.snapshot;
-  const message = `${path}: ${contentsOf(node)}`;
-  report([
-    { verdict: "ok", subject: "configuration", message },
-    ...node.warnings.map((message): Answer => ({ verdict: "note", subject: "configuration", message })),
-  ]);
-  for (const name of node.assumedSecrets) {
-    const message = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
-    report([{ verdict: "note", subject: `secret ${name}`, message }]);
-  }
+  report(configurationAnswers(node, path));
   report(nodeAnswers(node, path));
   report(proxyAnswers(node, io.env));
-  report(await policyAnswers(nodeFile, path));
-  report(await localFileAnswers(nodeFile, path, io.env));
-  // The checks below load native libraries and model files, or use the network.
-  if (options.offline) {
-    if (node.compiled.prepare !== undefined) report([UNTRIED_MODELS]);
-    return failures === 0 ? 0 : 1;
-  }
+  report(await policyAnswers(node.nodeFile, path));
+  report(await localFileAnswers(node.nodeFile, path, io.env));
+  if (!options.offline) {
+    await checkMachine(node, path, io, report);
+    await checkPeers(node, path, Math.min(options.timeout, MAX_TIMEOUT_MS), io, report);
+  } else if (node.compiled.prepare !== undefined) report([UNTRIED_MODELS]);
+  return failures === 0 ? 0 : 1;
+}
+
+/** Returns the summary of the compiled configuration, its warnings, and the secrets that only the cluster may have. */
+function configurationAnswers(node: LoadedNode, path: string): readonly Answer[] {
+  const subject = "configuration";
+  const sealedElsewhere = "not in `secrets_dir`, so it must be a sealed secret of the cluster (`gateway secrets put`)";
+  return [
+    { verdict: "ok", subject, message: `${path}: ${contentsOf(node)}` },
+    ...node.warnings.map((message): Answer => ({ verdict: "note", subject, message })),
+    ...Array.from(
+      node.assumedSecrets,
+      (name): Answer => ({ verdict: "note", subject: `secret ${name}`, message: sealedElsewhere }),
+    ),
+  ];
+}
+
+/** Checks that need native libraries, model files or free ports of this machine. */
+async function checkMachine(node: LoadedNode, path: string, io: Io, report: Report): Promise<void> {
+  const { nodeFile } = node;
   report(await modelAnswers(node, io.signal));
   report(await directoryAnswers(nodeFile, path));
   report(await permissionAnswers(nodeFile, path));
   report(await machineAnswers(nodeFile, diskDirectories(nodeFile, path), io.env));
   report(await libraryAnswers(nodeFile));
   report(await prefilterAnswers(node.deployment.document));
+}
+
+/** Sends test requests to everything that the configuration names. Throws the signal's reason if it is aborted. */
+async function checkPeers(node: LoadedNode, path: string, timeoutMs: number, io: Io, report: Report): Promise<void> {
+  const { nodeFile } = node;
+  const { providers } = node.compiled.snapshot;
   const issuers = issuersOf(nodeFile, path, io.env);
   const presenter = openPresenter({
     issuer: (name) => issuers.find((it) => it.name === name),
@@ -108,12 +125,11 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
     ...reconcileProbes(node, proxies),
     ...acmeProbes(nodeFile, { env: io.env, nameServers }),
   ];
-  const limits = { timeoutMs: Math.min(options.timeout, MAX_TIMEOUT_MS), signal: io.signal };
+  const limits = { timeoutMs, signal: io.signal };
   report(await absentModelAnswers(node, path, limits));
   await runProbes(probes, limits, io, (answer) => report([answer])).finally(() => presenter.close());
   // An interrupted run has no result.
   io.signal.throwIfAborted();
-  return failures === 0 ? 0 : 1;
 }
 
 const UNTRIED_MODELS: Answer = {

@@ -22,54 +22,9 @@ type Options = FlagsOf<typeof consoleFlags>;
 const STATUS_OF = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const satisfies Record<string, ExitStatus>;
 
 export async function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
-  const { metrics, audit } = options;
   if (options.checkSettings) return await checkSettings(io);
-  if (!io.isTerminal("stdin") || !io.isTerminal("stdout")) {
-    throw new UsageError("needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'");
-  }
-  if (metrics !== undefined && !isHttpUrl(metrics)) {
-    throw new UsageError("flag '-metrics' takes the URL of a metrics page, such as http://127.0.0.1:9464/metrics");
-  }
-  if (audit === "") throw new UsageError("flag '-audit' takes the name of a file");
-  if (options.context !== undefined && (options.socket !== undefined || options.url !== undefined)) {
-    throw new UsageError("-context is given with -socket or -url; give one");
-  }
-  if (options.context === undefined) chooseAddresses(options, io);
-  const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
-  const { path = "", read } = await findSettings(io);
-  // A broken settings file does not keep the console from opening; the console reports what is wrong with it.
-  const settings = read.kind === "good" ? read.value : NO_SETTINGS;
-  const theme = await chooseTheme(options.theme, settings, io);
-  const contexts = await contextsOf(settings.contexts, io);
-  let { context } = options;
-  let addresses = context === undefined ? chooseAddresses(options, io) : addressesOf(context, contexts, io);
-  const record = options.record === undefined ? undefined : openRecord(resolvePath(io, options.record), io);
-  let end: ConsoleEnd;
-  for (;;) {
-    end = await openConsole({
-      endpoints: addresses,
-      ports: createPorts(io),
-      env: io.env,
-      isReadOnly: options.readonly,
-      isAscii: options.ascii,
-      metricsUrl: metrics,
-      auditFile: audit === undefined ? undefined : resolvePath(io, audit),
-      settings,
-      settingsText:
-        read.kind === "good"
-          ? undefined
-          : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings lists all faults`,
-      theme,
-      hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
-      contexts: contexts.map((one) => ({ name: one.name, address: endpointText(one) })),
-      context,
-      record,
-      signal: io.signal,
-    });
-    if (end.kind !== "context") break;
-    context = end.name;
-    addresses = addressesOf(context, contexts, io);
-  }
+  checkOptions(options, io);
+  const end = await openUntilClosed(options, io);
   switch (end.kind) {
     case "left":
       return 0;
@@ -80,6 +35,58 @@ export async function run(options: Options, _: readonly string[], io: Io): Promi
       return STATUS_OF[end.signal];
     default:
       return end satisfies never;
+  }
+}
+
+/** Throws `UsageError` before anything is loaded or opened. */
+function checkOptions(options: Options, io: Io): void {
+  const { metrics, audit, context } = options;
+  if (!io.isTerminal("stdin") || !io.isTerminal("stdout")) {
+    throw new UsageError("needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'");
+  }
+  if (metrics !== undefined && !isHttpUrl(metrics)) {
+    throw new UsageError("flag '-metrics' takes the URL of a metrics page, such as http://127.0.0.1:9464/metrics");
+  }
+  if (audit === "") throw new UsageError("flag '-audit' takes the name of a file");
+  if (context !== undefined && (options.socket !== undefined || options.url !== undefined)) {
+    throw new UsageError("-context is given with -socket or -url; give one");
+  }
+  if (context === undefined) chooseAddresses(options, io);
+}
+
+/** Opens the console, and again with the addresses of another context as often as the operator switches to one. */
+async function openUntilClosed(options: Options, io: Io): Promise<Exclude<ConsoleEnd, { kind: "context" }>> {
+  const { NO_SETTINGS, openConsole } = await import("../../console/index.ts");
+  const { path = "", read } = await findSettings(io);
+  // A broken settings file does not keep the console from opening; the console reports what is wrong with it.
+  const settings = read.kind === "good" ? read.value : NO_SETTINGS;
+  const theme = await chooseTheme(options.theme, settings, io);
+  const contexts = await contextsOf(settings.contexts, io);
+  const { audit } = options;
+  const common = {
+    env: io.env,
+    isReadOnly: options.readonly,
+    isAscii: options.ascii,
+    metricsUrl: options.metrics,
+    auditFile: audit === undefined ? undefined : resolvePath(io, audit),
+    settings,
+    settingsText:
+      read.kind === "good"
+        ? undefined
+        : `settings are not used: ${faultLine(path, read.faults[0])}; gateway console -check-settings lists all faults`,
+    theme,
+    hasMouse: options.mouse === undefined ? (settings.hasMouse ?? true) : options.mouse === "on",
+    contexts: contexts.map((one) => ({ name: one.name, address: endpointText(one) })),
+    signal: io.signal,
+  };
+  let { context } = options;
+  let endpoints = context === undefined ? chooseAddresses(options, io) : addressesOf(context, contexts, io);
+  const record = options.record === undefined ? undefined : openRecord(resolvePath(io, options.record), io);
+  for (;;) {
+    const end = await openConsole({ ...common, endpoints, context, record, ports: createPorts(io) });
+    if (end.kind !== "context") return end;
+    context = end.name;
+    endpoints = addressesOf(context, contexts, io);
   }
 }
 
