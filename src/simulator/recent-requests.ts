@@ -15,7 +15,7 @@ export const MAX_RECENT = 20;
 /** Maximum number of characters of a body that is kept. */
 const MAX_TEXT = 512 * 1024;
 
-interface ReceivedRequest {
+export interface ReceivedRequest {
   readonly serial: number;
   readonly method: string;
   /** URL with its query. */

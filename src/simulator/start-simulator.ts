@@ -7,7 +7,6 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
 import { formatAddress } from "../base/index.ts";
 import { answerEndpoint, createAgents, type Endpoint, findEndpoint } from "./agents/serve-agents.ts";
 import { type SignatureFault, type SignatureRules, signatureFault } from "./aws-signature.ts";
@@ -16,21 +15,20 @@ import { countOutcome, deliver } from "./deliver-answer.ts";
 import { type Dialect, Refused } from "./dialect-errors.ts";
 import { type Fault, parseFault } from "./fault-table.ts";
 import { type Exchange, writeError, writeWhole } from "./http-exchange.ts";
-import { EMPTY_OBJECT, type JsonObject, objectOf, parseJson, stringOf } from "./json-fields.ts";
-import { fieldOf, parseForm } from "./parse-form.ts";
+import { type JsonObject, objectOf, stringOf } from "./json-fields.ts";
+import { fieldOf } from "./parse-form.ts";
 import { createMemory } from "./provider-memory.ts";
-import { createRecentRequests } from "./recent-requests.ts";
+import { createRecentRequests, type ReceivedRequest } from "./recent-requests.ts";
 import { createUsageLedger } from "./reports/report-ledger.ts";
 import { createReportSettings } from "./reports/report-settings.ts";
 import { billOf, serveReport } from "./reports/serve-report.ts";
 import { reportAt } from "./reports/usage-report.ts";
+import { MAX_BODY_BYTES, parseBody, textOf } from "./request-body.ts";
 import { type Counts, countModel, countRoute, createTally, readTally } from "./request-counters.ts";
 import { findRoute, MODEL_PATH } from "./route-table.ts";
 import { idOf, modelIn, type Route } from "./route-types.ts";
 import { createStoredObjects } from "./stored/stored-objects.ts";
 import { createWebSocketSessions } from "./websocket-sessions.ts";
-
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /** Maximum size of headers. Gateways add their own, so the usual 16 KiB could be exceeded by accident. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -218,13 +216,25 @@ function receive(simulation: Simulation, request: IncomingMessage, response: Ser
 }
 
 async function answerRequest(simulation: Simulation, exchange: Exchange, path: string, bytes: Buffer): Promise<void> {
-  const { request, tally } = exchange;
-  const method = request.method ?? "";
+  const { request } = exchange;
+  const { method = "" } = request;
   if (isControl(path)) return answerControl(simulation, exchange, path, bytes);
   const report = method === "GET" ? reportAt(path) : undefined;
   if (report !== undefined) return serveReport(report, exchange, { ...simulation, key: keyOf(request) });
   const endpoint = findEndpoint(path);
   if (endpoint !== undefined) return answerAgent(simulation, exchange, endpoint, bytes);
+  await answerModelRequest(simulation, exchange, path, bytes);
+}
+
+/** Answers a request to one of the model APIs. */
+async function answerModelRequest(
+  simulation: Simulation,
+  exchange: Exchange,
+  path: string,
+  bytes: Buffer,
+): Promise<void> {
+  const { request, tally, serial, requestId } = exchange;
+  const { method = "" } = request;
   const found = findRoute(method, path);
   const route = found?.route;
   if (path === "/v1/messages" || path.startsWith("/v1/messages/")) exchange.dialect = "messages";
@@ -237,34 +247,13 @@ async function answerRequest(simulation: Simulation, exchange: Exchange, path: s
   }
   if (found === undefined || route === undefined) throw new Refused(404, "The simulated provider has no such route.");
 
-  const form = parseForm(request.headers["content-type"], bytes);
-  const isJson = method !== "GET" && form.length === 0 && (route.model !== "none" || route.isJson === true);
-  const text = isJson ? textOf(request, bytes) : undefined;
-  const body = text === undefined ? EMPTY_OBJECT : readBody(text);
+  const { form, text, body } = parseBody(request, route, bytes);
   const model = modelOf(route, path, fieldOf(form, "model") ?? body["model"]);
-  const query = new URLSearchParams((request.url ?? "").split("?")[1] ?? "");
+  const dialect: Dialect = exchange.dialect === "messages" ? "messages" : "compat";
   exchange.model = model;
   countModel(tally, model);
-  const { serial, response } = exchange;
-  const dialect: Dialect = exchange.dialect === "messages" ? "messages" : "compat";
-  simulation.recentRequests.add({
-    serial,
-    method,
-    url: request.url ?? "",
-    route: route.name,
-    dialect,
-    model,
-    rawHeaders: request.rawHeaders,
-    text,
-    body,
-    byteCount: bytes.length,
-    status: () => (response.headersSent ? response.statusCode : undefined),
-  });
-  const requestedFault = parseFault(model);
-  const isFailing =
-    requestedFault.kind === "flaky" &&
-    simulation.memory.countFailure(`${model}\u0000${userOf(request, body)}`, requestedFault.failures);
-  const fault: Fault = isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : requestedFault;
+  recordRequest(simulation, exchange, { route: route.name, dialect, model, text, body, byteCount: bytes.length });
+  const fault = faultFor(simulation, model, userOf(request, body));
   exchange.bill = billOf(simulation, { dialect, route: route.name, model, key: keyOf(request) });
   await deliver(exchange, fault, () =>
     route.answer({
@@ -275,17 +264,39 @@ async function answerRequest(simulation: Simulation, exchange: Exchange, path: s
       form,
       byteCount: bytes.length,
       headers: request.headers,
-      serial: exchange.serial,
-      requestId: exchange.requestId,
+      serial,
+      requestId,
       now: Math.floor(Date.now() / 1_000),
       memory: simulation.memory,
       params: found.params,
-      query,
+      query: new URLSearchParams((request.url ?? "").split("?")[1] ?? ""),
       stored: simulation.stored,
       routeAt: (at) => findRoute("POST", at)?.route,
       nextSerial: () => nextSerial(simulation),
     }),
   );
+}
+
+type RecordedFields = Pick<ReceivedRequest, "route" | "dialect" | "model" | "text" | "body" | "byteCount">;
+
+/** Records the request for `GET /sim/last`. */
+function recordRequest({ recentRequests }: Simulation, exchange: Exchange, fields: RecordedFields): void {
+  const { request, response, serial } = exchange;
+  recentRequests.add({
+    ...fields,
+    serial,
+    method: request.method ?? "",
+    url: request.url ?? "",
+    rawHeaders: request.rawHeaders,
+    status: () => (response.headersSent ? response.statusCode : undefined),
+  });
+}
+
+/** Returns the fault that the model's name requests. A flaky model fails for a user as often as its name says. */
+function faultFor({ memory }: Simulation, model: string, user: string): Fault {
+  const fault = parseFault(model);
+  const isFailing = fault.kind === "flaky" && memory.countFailure(`${model}\u0000${user}`, fault.failures);
+  return isFailing ? { kind: "status", status: 503, retryAfterSeconds: undefined } : fault;
 }
 
 async function answerAgent(
@@ -331,34 +342,6 @@ function fail({ log }: Simulation, exchange: Exchange, error: unknown): void {
     log?.(`internal error: ${error instanceof Error ? error.stack : String(error)}`);
     writeError(exchange, { status: 500, message: "The simulated provider has a fault of its own." });
   }
-}
-
-function textOf(request: IncomingMessage, bytes: Buffer): string {
-  try {
-    return decode(request.headers["content-encoding"] ?? "identity", bytes).toString("utf8");
-  } catch (error) {
-    if (error instanceof Refused) throw error;
-    throw new Refused(400, "The body is not what its content-encoding says.");
-  }
-}
-
-function readBody(text: string): JsonObject {
-  try {
-    const object = objectOf(parseJson(text));
-    if (object !== undefined) return object;
-  } catch {
-    // Refused below, like a body that is not a JSON object.
-  }
-  throw new Refused(400, "The body is not a JSON object.");
-}
-
-function decode(encoding: string, bytes: Buffer): Buffer {
-  const bound = { maxOutputLength: MAX_BODY_BYTES };
-  if (encoding === "identity") return bytes;
-  if (encoding === "gzip") return gunzipSync(bytes, bound);
-  if (encoding === "deflate") return inflateSync(bytes, bound);
-  if (encoding === "br") return brotliDecompressSync(bytes, bound);
-  throw new Refused(415, "The body's content-encoding is not supported.");
 }
 
 function modelOf(route: Route, path: string, requested: unknown): string {

@@ -74,40 +74,46 @@ interface ReportPorts {
 
 /** Returns a report. Throws `Refused`. */
 export function answerReport(report: Report, query: URLSearchParams, ports: ReportPorts): JsonObject {
-  const { ledger, settings, now, key } = ports;
+  const { ledger, settings, now } = ports;
+  checkAccess(ports);
+  checkParameters(report, query);
+  const limit = limitIn(query);
+  const { from, to } = rangeOf(report.dialect, query, now);
+  const first = from + cursorIn(query, settings) * DAY_MS;
+  const end = Math.min(to, first + Math.min(limit, settings.pageDays) * DAY_MS);
+  const usageQuery = parseQuery(report, query);
+  const data: JsonObject[] = [];
+  for (let at = first; at < end; at += DAY_MS) {
+    const sums = sumsOfDay(ledger, settings, usageQuery, at, now);
+    const results = sums.map((sum) => withoutCounters(resultOf(report, sum), settings.omittedCounters));
+    data.push(bucketOf(report, at, results));
+  }
+  const hasMore = end < to;
+  const nextDay = settings.repeatsFirstPage ? 0 : Math.round((end - from) / DAY_MS);
+  const page = { data, has_more: hasMore, next_page: hasMore ? `page_${nextDay}` : null };
+  return report.dialect === "compat" ? { object: "page", ...page } : page;
+}
+
+/** Throws the next error that the settings request, or the refusal of a key that is not an administrator's. */
+function checkAccess({ settings, key }: ReportPorts): void {
   const error = settings.errors.shift();
   if (error !== undefined) throw new ReportRefused(error.status, error.retryAfterSeconds);
   if (key === undefined || (settings.adminKey !== undefined && key !== settings.adminKey)) {
     throw new Refused(401, "Reports are for an administrator's key.");
   }
-  const unknown = [...query.keys()].find((name) => !report.names.has(name));
+}
+
+function checkParameters({ names }: Report, query: URLSearchParams): void {
+  const unknown = [...query.keys()].find((name) => !names.has(name));
   if (unknown !== undefined) throw new Refused(400, `There is no parameter '${unknown}'.`, unknown);
   if ((query.get("bucket_width") ?? "1d") !== "1d")
     throw new Refused(400, "Simulated reports have only buckets of 1d.");
+}
+
+function limitIn(query: URLSearchParams): number {
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
-    throw new Refused(400, `limit must be 1 to ${MAX_LIMIT}.`, "limit");
-  }
-  const { from, to } = rangeOf(report.dialect, query, now);
-  const first = from + cursorIn(query, settings) * DAY_MS;
-  const count = Math.min(limit, settings.pageDays);
-  const end = Math.min(to, first + count * DAY_MS);
-  const usageQuery = parseQuery(report, query);
-  const data: JsonObject[] = [];
-  for (let at = first; at < end; at += DAY_MS) {
-    const sums = sumsOfDay(ledger, settings, usageQuery, at, now);
-    data.push(
-      bucketOf(
-        report,
-        at,
-        sums.map((sum) => withoutCounters(resultOf(report, sum), settings.omittedCounters)),
-      ),
-    );
-  }
-  const hasMore = end < to;
-  const next = hasMore ? `page_${settings.repeatsFirstPage ? 0 : Math.round((end - from) / DAY_MS)}` : null;
-  const page = { data, has_more: hasMore, next_page: next };
-  return report.dialect === "compat" ? { object: "page", ...page } : page;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new Refused(400, `limit must be 1 to ${MAX_LIMIT}.`, "limit");
 }
 
 /** Error that a setting of the reports causes. */
@@ -154,30 +160,31 @@ function cursorIn(query: URLSearchParams, settings: ReportSettings): number {
 
 function parseQuery({ dialect, kind }: Report, query: URLSearchParams): UsageQuery {
   const all = (name: string): readonly string[] => [...query.getAll(name), ...query.getAll(`${name}[]`)];
-  const tiers = query.getAll("service_tiers[]");
-  const batch = query.get("batch");
   const groups = all("group_by");
   return {
     dialect,
     kind,
     keyIds: all("api_key_ids"),
     models: all("models"),
-    batch:
-      dialect === "compat"
-        ? batch === null
-          ? undefined
-          : batch === "true"
-        : tiers.length === 0
-          ? undefined
-          : tiers.includes("batch")
-            ? tiers.length === 1 || undefined
-            : false,
+    batch: dialect === "compat" ? batchIn(query) : batchInTiers(query.getAll("service_tiers[]")),
     groups: [
       ...(groups.includes("model") ? (["model"] as const) : []),
       ...(groups.includes("api_key_id") ? (["keyId"] as const) : []),
       ...(groups.includes("batch") || groups.includes("service_tier") ? (["isBatch"] as const) : []),
     ],
   };
+}
+
+function batchIn(query: URLSearchParams): boolean | undefined {
+  const batch = query.get("batch");
+  return batch === null ? undefined : batch === "true";
+}
+
+/** Returns whether only batches are requested, or only other requests; `undefined` for both. */
+function batchInTiers(tiers: readonly string[]): boolean | undefined {
+  if (tiers.length === 0) return undefined;
+  if (!tiers.includes("batch")) return false;
+  return tiers.length === 1 ? true : undefined;
 }
 
 function bucketOf({ dialect }: Report, at: number, results: readonly JsonObject[]): JsonObject {
