@@ -5,15 +5,7 @@
 import { listOf, objectOf } from "../../json/json-values.ts";
 import { refuse } from "../required-members.ts";
 import type { ChannelTerms } from "../types.ts";
-import type {
-  Call,
-  ClientMessage,
-  Content,
-  ItemConversation,
-  Output,
-  Part,
-  Round,
-} from "./item-conversation.ts";
+import type { Call, ClientMessage, Content, ItemConversation, Output, Part, Round } from "./item-conversation.ts";
 import { endBeforeTrailingThoughts, type Thoughts } from "./replayed-reasoning.ts";
 
 type Claims = ChannelTerms["claims"];
