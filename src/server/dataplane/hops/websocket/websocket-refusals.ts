@@ -44,3 +44,12 @@ export const refusalInsteadOf = (status: number, { route }: Pick<RouteMatch, "ro
   route.name === RESPONSES && UNSUPPORTED_STATUSES.has(status)
     ? webSocketRefusal(`The provider has no WebSocket here (it answered ${status})`)
     : undefined;
+
+/** Calls a function. Its refusals become those that WebSocket clients understand. */
+export function refusingAsNotSupported<T>(admitting: () => T): T {
+  try {
+    return admitting();
+  } catch (error) {
+    throw asWebSocketRefusal(error);
+  }
+}
