@@ -49,8 +49,8 @@ for (const [what, count, bomb, encoding] of [
     }, 5);
     const sent = upstream.requests.length;
     const bytes = post(CHAT, bomb, [`Content-Encoding: ${encoding}`]);
-    const answers = await Promise.all(Array.from({ length: count }, () => exchange(file, gateway.port, bytes)));
-    clearInterval(timer);
+    const sending = Promise.all(Array.from({ length: count }, () => exchange(file, gateway.port, bytes)));
+    const answers = await sending.finally(() => clearInterval(timer));
     for (const answer of answers) assert.deepEqual([answer.status, codeOf(answer)], [413, "body_too_large"]);
     assert.equal(upstream.requests.length, sent);
     assert.ok(most - before < 512 * MIB, `it grew by ${most - before} bytes`);

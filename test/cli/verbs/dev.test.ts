@@ -106,13 +106,13 @@ test("an address in use exits with status 12 and a suggestion", async (t) => {
   assert.match(program.stderr(), /^gateway dev: cannot listen: another process uses the address \(.*\)\ntry: -listen /);
 });
 
-test("a default address in use is named with the reason for another", async () => {
+test("a default address in use is named with the reason for another", async (t) => {
   const server = createServer();
   const taken = `127.0.0.1:${await listenLocally(server)}`;
+  atEnd(t, () => server.close());
   const { address, movedReason: moved } = await freeAddress(taken, taken);
   assert.deepEqual([address, moved], ["127.0.0.1:0", `${taken}: another process uses the address`]);
   assert.deepEqual(await freeAddress(taken, "127.0.0.1:1"), { address: taken, movedReason: undefined });
-  server.close();
   assert.match(
     welcome({ ...ADDRESSES, movedReasons: [moved ?? ""] }, false, true),
     /^ {2}files .*\n {2}not at {5}127\.0\.0\.1:\d+: another process uses the address$/m,

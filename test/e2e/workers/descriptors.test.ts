@@ -36,6 +36,9 @@ test("connections without a free descriptor wait, and the process serves again w
     socket.write(post(CHAT, '{"model":"held"}'));
     return socket;
   });
+  t.after(() => {
+    for (const socket of held) socket.destroy();
+  });
   const isFull = ({ message }: { readonly message: string }): boolean =>
     /file descriptors? (are running out|left)/.test(message);
   await eventually("word of it", () => gateway.log().some(isFull));

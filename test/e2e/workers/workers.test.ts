@@ -168,13 +168,16 @@ describe("four workers", async () => {
       }
       agent.destroy();
     });
-    for (let round = 0; round < KILLS; round += 1) {
-      const workers = await allServe(gateway, COUNT);
-      const { pid } = workers[draw(workers.length)] ?? { pid: 0 };
-      process.kill(pid, "SIGKILL");
-      await allServe(gateway, COUNT, [pid]);
+    try {
+      for (let round = 0; round < KILLS; round += 1) {
+        const workers = await allServe(gateway, COUNT);
+        const { pid } = workers[draw(workers.length)] ?? { pid: 0 };
+        process.kill(pid, "SIGKILL");
+        await allServe(gateway, COUNT, [pid]);
+      }
+    } finally {
+      isOver = true;
     }
-    isOver = true;
     await Promise.all(clients);
     console.log(`${served} requests served over ${KILLS} kills, ${broken} broken with their worker`);
     assert.deepEqual(wrong, []);

@@ -150,7 +150,7 @@ test("an endless answer is abandoned at the limit, or at its headers if the body
   assert.ok(sent < 64 << 20, `${sent} bytes`);
 });
 
-test("a refused connection, silence and a broken answer are reported within the timeout", async () => {
+test("a refused connection, silence and a broken answer are reported within the timeout", async (t) => {
   await using issuer = await startIssuer({ keys: [key] });
   issuer.intercept = () => true;
   assert.equal(
@@ -168,11 +168,11 @@ test("a refused connection, silence and a broken answer are reported within the 
   assert.match(await told(options()), /^discovery: .*ECONNREFUSED/);
 
   const mute = createServer().listen(0, "127.0.0.1");
+  t.after(() => mute.close());
   await once(mute, "listening");
   const address = mute.address();
   const port = typeof address === "object" ? address?.port : undefined;
   assert.match(await told(options({ url: `https://127.0.0.1:${port}` }), 100), /no answer within 100 ms/);
-  mute.close();
 });
 
 test("a caller can abort its probe", async () => {

@@ -287,9 +287,10 @@ const FLOODS: readonly (readonly [string, Buffer, Buffer])[] = [
 ];
 
 for (const [what, first, again] of FLOODS) {
-  test(`the server survives raw bytes: ${what}`, async () => {
+  test(`the server survives raw bytes: ${what}`, async (t) => {
     await under(async () => {
       const socket: Socket = connect(port, "127.0.0.1");
+      t.after(() => socket.destroy());
       socket.on("error", () => undefined);
       let isClosed = false;
       socket.on("close", () => {
@@ -306,7 +307,6 @@ for (const [what, first, again] of FLOODS) {
         await new Promise((resolve) => setImmediate(resolve));
       }
       assert.equal(isClosed, !isBorne);
-      socket.destroy();
     });
   });
 }

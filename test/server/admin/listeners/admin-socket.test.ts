@@ -28,6 +28,7 @@ test("the socket never has more permissions than 0600 at a path that others can 
   const { directory } = await openAdmin(t);
   const seen: string[] = [];
   const server = createServer();
+  t.after(() => server.close());
   const placed = await placeSocket(join(directory, "other.sock"), async (bound) => {
     server.listen(bound);
     await once(server, "listening");
@@ -36,7 +37,6 @@ test("the socket never has more permissions than 0600 at a path that others can 
   });
   assert.deepEqual(seen, ["700"]);
   await placed.remove();
-  server.close();
 });
 
 test("a stale socket is replaced", async (t) => {
@@ -44,11 +44,11 @@ test("a stale socket is replaced", async (t) => {
   const path = join(directory, "stale.sock");
   await leaveStale(path);
   const server = createServer((socket) => socket.end("here"));
+  t.after(() => server.close());
   const placed = await placeSocket(path, async (bound) => once(server.listen(bound), "listening"));
   const [answer] = await once(connect(path), "data");
   assert.equal(String(answer), "here");
   await placed.remove();
-  server.close();
 });
 
 test("a socket in use is refused and continues to work", async (t) => {
@@ -90,10 +90,10 @@ test("the longest path that fits is accepted", async (t) => {
   const { directory } = await openAdmin(t);
   const path = join(directory, "s".repeat((process.platform === "linux" ? 107 : 103) - directory.length - 1));
   const server = createServer((socket) => socket.end("here"));
+  t.after(() => server.close());
   const placed = await placeSocket(path, async (bound) => once(server.listen(bound), "listening"));
   await once(connect(path), "data");
   await placed.remove();
-  server.close();
 });
 
 test("a directory that is missing or not writable is named in the error", async (t) => {

@@ -64,33 +64,32 @@ test("a caller that runs as another user has that user's identity", { skip: lack
 test("user, group and process come from the system", { skip: lacksKoffi }, async (t) => {
   const path = join(await directoryOf(t), "s");
   const server = createServer().listen(path);
+  t.after(() => server.close());
   await once(server, "listening");
   const client = connect(path);
+  t.after(() => client.destroy());
   const [accepted] = (await once(server, "connection")) as [Socket];
   assert.deepEqual(credentials?.(accepted), {
     uid: process.getuid?.(),
     gid: process.getgid?.(),
     pid: process.platform === "linux" ? process.pid : undefined,
   });
-  client.destroy();
   accepted.destroy();
   assert.throws(() => credentials?.(accepted), /the socket has no descriptor/);
-  server.close();
 });
 
 test("a socket that is not a Unix socket has no user", {
   skip: lacksKoffi || process.platform !== "linux",
-}, async () => {
+}, async (t) => {
   assert.throws(() => credentials?.(new Socket()), /the socket has no descriptor/);
   const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
   await once(server, "listening");
   const bound = server.address();
   const client = connect(typeof bound === "object" && bound !== null ? bound.port : 0, "127.0.0.1");
+  t.after(() => client.destroy());
   const [accepted] = (await once(server, "connection")) as [Socket];
   assert.throws(() => credentials?.(accepted), /the socket has no user/);
-  client.destroy();
-  accepted.destroy();
-  server.close();
 });
 
 test("a caller without system credentials is cut off before its first request", async (t) => {

@@ -79,14 +79,14 @@ test("a session whose slow side reads nothing for too long ends with 1011", asyn
   assertIncludes(await gateway.result(), { kind: "closed", code: 1011, by: "gateway" });
 });
 
-test("a session without frames ends with 1001, and one with pings alone does not", async () => {
+test("a session without frames ends with 1001, and one with pings alone does not", async (t) => {
   const quiet = await openPair({ limits: { idleMs: 400 } });
   const busy = await openPair({ limits: { idleMs: 400 } });
   const pinging = setInterval(() => busy.client.ping(), 10);
+  t.after(() => clearInterval(pinging));
   assert.deepEqual(await closeOf(quiet.client), { code: 1001, reason: "idle for too long" });
   assertIncludes(await quiet.gateway.result(), { kind: "closed", code: 1001, by: "gateway" });
   for (let i = 0; i < 30; i++) await once(busy.client, "pong");
-  clearInterval(pinging);
   assert.equal(busy.client.readyState, WebSocket.OPEN);
 });
 
