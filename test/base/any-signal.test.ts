@@ -93,9 +93,9 @@ test("sources of an unused signal are not kept alive on Node 20", async (t) => {
     const timeout = AbortSignal.timeout(60_000);
     registry.register(timeout, at);
     const signal = anySignal([never, timeout]);
-    const heard = (): void => undefined;
-    signal.addEventListener("abort", heard);
-    signal.removeEventListener("abort", heard);
+    const onAbort = (): void => undefined;
+    signal.addEventListener("abort", onAbort);
+    signal.removeEventListener("abort", onAbort);
   }
   for (let times = 0; times < 20 && gone.size < COUNT - 1; times += 1) await collected();
   // The last one may still be in a register.

@@ -125,10 +125,10 @@ test("a closer that never ends is abandoned at its timeout with an aborted signa
 test("an object owned after closing is refused by name and closed", async () => {
   const lifetime = new Lifetime();
   await lifetime.close();
-  let told: () => void = () => {};
+  let result: () => void = () => {};
   const isClosed = new Promise<void>((resolve) => {
-    told = resolve;
+    result = resolve;
   });
-  assert.throws(() => lifetime.own("late door", undefined, () => told()), /cannot own late door/);
+  assert.throws(() => lifetime.own("late door", undefined, () => result()), /cannot own late door/);
   await isClosed;
 });

@@ -4,9 +4,9 @@ import { pooledRandomBytes } from "../../src/base/random-bytes.ts";
 
 test("pooled random bytes have the requested length, are never equal, and do not change", () => {
   const lengths = [0, 1, 12, 32, 64, 65, 5_000];
-  const given = Array.from({ length: 3_000 }, (_, at) => pooledRandomBytes(lengths[at % lengths.length] ?? 0));
-  const copies = given.map((bytes) => bytes.toString("hex"));
-  for (const [at, bytes] of given.entries()) {
+  const chunks = Array.from({ length: 3_000 }, (_, at) => pooledRandomBytes(lengths[at % lengths.length] ?? 0));
+  const copies = chunks.map((bytes) => bytes.toString("hex"));
+  for (const [at, bytes] of chunks.entries()) {
     assert.equal(bytes.length, lengths[at % lengths.length]);
     assert.equal(bytes.toString("hex"), copies[at]);
   }

@@ -45,7 +45,11 @@ test("two permits allow two holders, and the others follow in order of arrival",
 test("a caller that finds the queue full is refused, and one that timed out leaves the queue", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.after(() => mock.timers.reset());
-  const semaphore = createSemaphore({ permits: 1, maxWaiting: 2, refusal: (why) => new Error(`refused: ${why}`) });
+  const semaphore = createSemaphore({
+    permits: 1,
+    maxWaiting: 2,
+    refusal: (reason) => new Error(`refused: ${reason}`),
+  });
   const { begun, start, end } = jobsOf(semaphore);
   const first = start(1);
   const late = start(2, { waitMs: 1_000 });

@@ -50,11 +50,11 @@ describe("figures", () => {
   });
 
   it("report in JSON whether they are met, and null without a target", () => {
-    const told = JSON.parse(figuresAsJson([figure(2, { atMost: 1 }), figure(2, undefined)])) as readonly {
+    const parsed = JSON.parse(figuresAsJson([figure(2, { atMost: 1 }), figure(2, undefined)])) as readonly {
       readonly met: unknown;
     }[];
     assert.deepEqual(
-      told.map(({ met }) => met),
+      parsed.map(({ met }) => met),
       [false, null],
     );
   });

@@ -49,7 +49,7 @@ async function run(options: ScenarioOptions): Promise<readonly Reported[]> {
   const generator = startAsked<LoadJob, LoadResult>(pieces.load);
   const steady = startAsked<SteadyJob, SteadyResult>(pieces.steadyLoad);
   if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
-  const given: AdminBenchInputs = {
+  const input: AdminBenchInputs = {
     pieces,
     launcher: LAUNCHER,
     nodeFlags: profileFolder === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", resolve(profileFolder)],
@@ -67,7 +67,7 @@ async function run(options: ScenarioOptions): Promise<readonly Reported[]> {
   const reported: Reported[] = [];
   for (const scenario of ALL) {
     if (only.length > 0 && !only.includes(scenario.name)) continue;
-    const rows = (await guarded(scenario, given)).map((figure) => ({ ...figure, scenario: scenario.name }));
+    const rows = (await guarded(scenario, input)).map((figure) => ({ ...figure, scenario: scenario.name }));
     reported.push(...rows);
     note(`${scenario.name}\n${renderFigures(rows)}\n`);
   }

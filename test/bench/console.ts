@@ -37,11 +37,11 @@ async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): P
       .join(" ")}\n`,
   );
   if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
-  const given: Given = { isQuick, profileFolder: profileFolder === undefined ? undefined : resolve(profileFolder) };
+  const input: Given = { isQuick, profileFolder: profileFolder === undefined ? undefined : resolve(profileFolder) };
   const figures: Figure[] = [];
   for (const scenario of ALL) {
     if (only.length > 0 && !only.includes(scenario.name)) continue;
-    const rows = await guarded(scenario, given);
+    const rows = await guarded(scenario, input);
     figures.push(...rows);
     note(`${scenario.name}\n${renderFigures(rows)}\n`);
   }

@@ -18,8 +18,8 @@ const ROUNDS = 3;
 
 const encoder = await peer("sentence-encoder");
 const python = await peer("python-models");
-const why = missing || encoder.missing || python.missing;
-if (why) throw new Error(why);
+const reason = missing || encoder.missing || python.missing;
+if (reason) throw new Error(reason);
 
 const cases = JSON.parse(
   await readFile(new URL("../reference/inference/encoder-cases.json", import.meta.url), "utf8"),

@@ -31,7 +31,7 @@ async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): P
   const pieces = await compilePieces();
   const generator = startAsked<LoadJob, LoadResult>(pieces.load);
   if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
-  const given: Surroundings = {
+  const input: Surroundings = {
     file: await compileNode(pieces.folder),
     folder: pieces.folder,
     nodeFlags: profileFolder === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", resolve(profileFolder)],
@@ -42,9 +42,9 @@ async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): P
   const reported: Reported[] = [];
   for (const scenario of ALL) {
     if (only.length > 0 && !only.includes(scenario.name)) continue;
-    const before = given.rawRate();
-    const figures = await guarded(scenario, given);
-    const rawRates = [before, given.rawRate()] as const;
+    const before = input.rawRate();
+    const figures = await guarded(scenario, input);
+    const rawRates = [before, input.rawRate()] as const;
     const rows = figures.map((figure) => ({ ...figure, scenario: scenario.name, rawRates }));
     reported.push(...rows);
     note(`${scenario.name}\n${renderReported(rows)}\n`);

@@ -85,8 +85,8 @@ test("a file that owns the document is written with a higher version, and only o
   await writeFile(file, "version: 6\n");
   assert.match((await tryIt()).blockedReason ?? "", /differs from the configuration in force/);
   await writeFile(file, text, { mode: 0o640 });
-  const { change, blockedReason: why } = await tryIt();
-  assert.equal(why, undefined);
+  const { change, blockedReason: reason } = await tryIt();
+  assert.equal(reason, undefined);
   if (change === undefined) throw new Error("there is a change");
   assert.match(change.after, /^version: 8 # seven\n/);
   await writeFile(file, `${text}# touched\n`);
@@ -143,15 +143,15 @@ test("a test reports its progress and ends with its signal", async (t) => {
   await writeFile(join(cwd, "packs/ours/tests.yaml"), `suite: ours\ncases:\n${cases.join("")}`);
   const ports = createDocumentPorts(bufferIo({ cwd }));
   const stop = new AbortController();
-  const told: string[] = [];
+  const reported: string[] = [];
   const tried = ports.tryPack(owned(""), ["./packs/ours"], {
     signal: stop.signal,
     onProgress(words) {
-      told.push(words);
+      reported.push(words);
       if (/^2 of 3000/.test(words)) stop.abort(new Error("stopped by the test"));
     },
   });
   await assert.rejects(tried, /stopped by the test/);
-  assert.equal(told.at(-1), "2 of 3000 of its own cases");
+  assert.equal(reported.at(-1), "2 of 3000 of its own cases");
   await assert.rejects(ports.tryPack(owned(""), ["./packs/ours"], { ...quiet, signal: stop.signal }), /stopped by the/);
 });

@@ -90,9 +90,9 @@ test("an existing file is not overwritten, by a text or by a snapshot", async (t
   const { folder, ports } = await machine(t);
   await writeFile(join(folder, "a"), "mine");
   assert.deepEqual(await ports.saveText("a", "other", once), { kind: "exists", path: join(folder, "a") });
-  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
+  const address = { kind: "socket", path: join(folder, "no.sock") } as const;
   await assert.rejects(
-    ports.saveSnapshot(door, "a", { isStale: false, signal: never, onProgress: () => {} }),
+    ports.saveSnapshot(address, "a", { isStale: false, signal: never, onProgress: () => {} }),
     /a is there already/,
   );
   assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
@@ -109,8 +109,8 @@ test("an existing file is replaced after confirmation, and ~ is the user's home"
 
 test("a save without a gateway leaves no file", async (t) => {
   const { folder, ports } = await machine(t);
-  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
-  await assert.rejects(ports.saveSnapshot(door, "a.tgz", { isStale: false, signal: never, onProgress: () => {} }));
+  const address = { kind: "socket", path: join(folder, "no.sock") } as const;
+  await assert.rejects(ports.saveSnapshot(address, "a.tgz", { isStale: false, signal: never, onProgress: () => {} }));
   assert.deepEqual(await readdir(folder), []);
 });
 
@@ -193,8 +193,8 @@ test("a missing file to verify or restore is named", async (t) => {
   const { folder, ports } = await machine(t);
   const options = { signal: never, onProgress: () => {} };
   await assert.rejects(ports.verifyAudit("none", options), /none/);
-  const door = { kind: "socket", path: join(folder, "no.sock") } as const;
-  await assert.rejects(ports.restoreSnapshot(door, "none", options), /none/);
+  const address = { kind: "socket", path: join(folder, "no.sock") } as const;
+  await assert.rejects(ports.restoreSnapshot(address, "none", options), /none/);
 });
 
 test("paths are completed like in a shell: by prefix, folders with a slash, hidden ones after a dot", async (t) => {

@@ -53,15 +53,15 @@ test("an unknown theme is refused before the terminal is touched", async (t) => 
 });
 
 const never = new AbortController().signal;
-const door = { kind: "socket", path: "/run/gateway.sock" } as const;
+const address = { kind: "socket", path: "/run/gateway.sock" } as const;
 const io = bufferIo({ env: { PATH: process.env["PATH"] ?? "", GATEWAY_ADMIN_URL: "https://elsewhere" } });
 const ran = (argv: readonly string[], signal = never, timeLimitMs?: number) =>
-  runCommand(argv, { io, address: door, signal, ...(timeLimitMs !== undefined && { timeLimitMs }) });
+  runCommand(argv, { io, address, signal, ...(timeLimitMs !== undefined && { timeLimitMs }) });
 const textOf = (lines: readonly (readonly { readonly text: string }[])[]): string =>
   lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 
 test("a program gets its exact arguments, no input, and the current address", async () => {
-  const { message: words, lines } = await ran([
+  const { message: found, lines } = await ran([
     "/bin/sh",
     "-c",
     'cat; printf "%s|" "$@"; echo; env | grep GATEWAY_',
@@ -69,19 +69,19 @@ test("a program gets its exact arguments, no input, and the current address", as
     "a b",
     "$(id)",
   ]);
-  assert.deepEqual([words, textOf(lines)], ["status 0", "a b|$(id)|\nGATEWAY_ADMIN_SOCKET=/run/gateway.sock"]);
+  assert.deepEqual([found, textOf(lines)], ["status 0", "a b|$(id)|\nGATEWAY_ADMIN_SOCKET=/run/gateway.sock"]);
 });
 
 test("a program's output contains no terminal escapes, and its exit status is reported", async () => {
-  const { message: words, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
-  assert.deepEqual([words, textOf(lines)], ["status 7", "\\u001b[2Jx"]);
+  const { message: found, lines } = await ran(["/bin/sh", "-c", "printf '\\033[2Jx'; exit 7"]);
+  assert.deepEqual([found, textOf(lines)], ["status 7", "\\u001b[2Jx"]);
   await assert.rejects(ran(["/nowhere/at-all"]), /there is no such program/);
 });
 
 test("a program that does not end is killed with its children, and so is one with too much output", async () => {
   assert.equal((await ran(["/bin/sh", "-c", "sleep 100 & sleep 100"], never, 100)).message, "ended after 0.1 s");
-  const { message: words, lines } = await ran(["/bin/sh", "-c", "yes"]);
-  assert.equal(words, "ended: its output exceeded 1 MiB");
+  const { message: found, lines } = await ran(["/bin/sh", "-c", "yes"]);
+  assert.equal(found, "ended: its output exceeded 1 MiB");
   assert.ok(textOf(lines).length <= 1 << 20);
   const stop = new AbortController();
   const under = ran(["/bin/sh", "-c", "sleep 100 & wait"], stop.signal);

@@ -40,12 +40,12 @@ function sweeper(context: TestContext, files: Readonly<Record<string, string>> =
   for (const [name, text] of Object.entries(all)) writeFileSync(join(dir, name), text);
   const io = bufferIo({ cwd: dir, now: Date.now });
   const { sweep } = createDocumentPorts(io);
-  const told: string[] = [];
+  const reported: string[] = [];
   return {
     io,
-    told,
-    sweep: (words: string, documents = [owned(DOCUMENT)], signal = new AbortController().signal) =>
-      sweep(documents, words, { signal, onProgress: (how) => told.push(how) }),
+    told: reported,
+    sweep: (text: string, documents = [owned(DOCUMENT)], signal = new AbortController().signal) =>
+      sweep(documents, text, { signal, onProgress: (how) => reported.push(how) }),
   };
 }
 

@@ -9,9 +9,9 @@ import { holdSighup } from "../../src/cli/hold-sighup.ts";
 async function hangUp(): Promise<void> {
   // Waiting for a signal does not keep a process alive.
   const alive = setTimeout(() => undefined, 30_000);
-  const heard = once(process, "SIGHUP");
+  const signaled = once(process, "SIGHUP");
   process.kill(process.pid, "SIGHUP");
-  await heard;
+  await signaled;
   clearTimeout(alive);
 }
 
@@ -19,13 +19,13 @@ test("a hangup before the first listener is passed on once, and later ones as th
   const held = holdSighup();
   await hangUp();
   await hangUp();
-  let heard = 0;
+  let calls = 0;
   const end = held.forwardTo(() => {
-    heard += 1;
+    calls += 1;
   });
-  assert.equal(heard, 1);
+  assert.equal(calls, 1);
   await hangUp();
-  assert.equal(heard, 2);
+  assert.equal(calls, 2);
   end();
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });

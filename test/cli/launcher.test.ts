@@ -56,12 +56,12 @@ test("a folder that was deleted is named as the cause, without a stack", { skip 
 test("a closed output pipe prints no error", { skip }, async () => {
   const child = spawn(process.execPath, [bin, "help"], { stdio: ["ignore", "pipe", "pipe"] });
   child.stdout.destroy();
-  let words = "";
+  let text = "";
   child.stderr.on("data", (bytes) => {
-    words += String(bytes);
+    text += String(bytes);
   });
   const status = await new Promise((done) => child.on("close", done));
-  assert.equal(words, "");
+  assert.equal(text, "");
   assert.equal(status, 0);
 });
 

@@ -56,8 +56,8 @@ test("release notes are the section of the version", () => {
 
 test("a missing section, an empty one and remaining unreleased text are problems", () => {
   const problemOf = (text: string, version: string) => {
-    const { kind, text: said } = releaseNotes(text, version);
-    return kind === "problem" ? said : undefined;
+    const { kind, text: found } = releaseNotes(text, version);
+    return kind === "problem" ? found : undefined;
   };
   assert.match(problemOf(CHANGELOG, "0.3.0") ?? "", /no section `## 0\.3\.0`/);
   assert.match(problemOf(CHANGELOG.replace("- That.", ""), "0.1.0") ?? "", /`## 0\.1\.0` .* is empty/);

@@ -88,14 +88,14 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
         stdio: ["ignore", "ignore", "pipe"],
       });
       t.after(() => child.kill("SIGKILL"));
-      let said = "";
+      let output = "";
       child.stderr.on("data", (text: Buffer) => {
-        said += String(text);
+        output += String(text);
       });
       return {
         pid: child.pid,
         async saying(what) {
-          while (!what.test(said)) await once(child.stderr, "data", { signal: AbortSignal.timeout(60_000) });
+          while (!what.test(output)) await once(child.stderr, "data", { signal: AbortSignal.timeout(60_000) });
         },
         ended: once(child, "exit").then(([status]) => status as number | null),
         kill: () => void child.kill("SIGKILL"),
@@ -234,10 +234,10 @@ test("an install without progress is killed, and one that continues for longer i
 test("a failed build prints its errors and is tried again", (t) => {
   const it = clone(t);
   it.write("bin/build.mjs", 'console.error("src/main.ts: no such name"); process.exit(1)');
-  const said =
+  const result =
     "setup: building ... failed (status 1)\nsrc/main.ts: no such name\nsetup: The errors above are in the source.\n";
-  assert.deepEqual(it.setup(), { status: 1, said: INSTALLED + said });
-  assert.deepEqual(it.setup(), { status: 1, said });
+  assert.deepEqual(it.setup(), { status: 1, said: INSTALLED + result });
+  assert.deepEqual(it.setup(), { status: 1, said: result });
 });
 
 /** Fails if another one is running, and leaves a marker file once it may continue. */

@@ -7,7 +7,7 @@ import { tableLines } from "../../src/cli/table-text.ts";
 const text = (name: string) => ({ name, isNumeric: false });
 const number = (name: string) => ({ name, isNumeric: true });
 
-const table = (...given: Parameters<typeof tableLines>): string => [...tableLines(...given)].join("");
+const table = (...input: Parameters<typeof tableLines>): string => [...tableLines(...input)].join("");
 
 test("columns are as wide as their widest cell, numbers right-aligned, NULL empty, without trailing blanks", () => {
   const rows = [
@@ -67,13 +67,13 @@ test("no line is wider than the terminal, and piped output is not cut", () => {
   const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.integer(), fc.constant(null), fc.boolean());
   const rows = fc.array(fc.array(value, { minLength: 3, maxLength: 3 }), { maxLength: 10 });
   fc.assert(
-    fc.property(rows, fc.integer({ min: 1, max: 60 }), (given, width) => {
+    fc.property(rows, fc.integer({ min: 1, max: 60 }), (input, width) => {
       const columns = [text("a"), number("b"), text("c")];
-      for (const line of tableLines(columns, given, width)) assert.ok(cellsOf(line.slice(0, -1)) <= width, line);
+      for (const line of tableLines(columns, input, width)) assert.ok(cellsOf(line.slice(0, -1)) <= width, line);
       assert.ok(
         !table(
           columns,
-          given.map((row) => row.filter((it) => typeof it !== "string")),
+          input.map((row) => row.filter((it) => typeof it !== "string")),
         ).includes("…"),
       );
     }),

@@ -143,20 +143,20 @@ const helpOf = (view: View): ReadonlySet<string> =>
 
 test("the help of a view lists its actions, the global keys and every view", () => {
   for (const view of VIEWS) {
-    const told = helpOf(view);
-    for (const { verb } of view.offers) assert.ok(told.has(chordText(VERBS[verb].chord)), `${view.id}: ${verb}`);
-    for (const { chords } of COMMON_KEYS) assert.ok(told.has(chordsText(chords)), `${view.id}: ${chords}`);
+    const result = helpOf(view);
+    for (const { verb } of view.offers) assert.ok(result.has(chordText(VERBS[verb].chord)), `${view.id}: ${verb}`);
+    for (const { chords } of COMMON_KEYS) assert.ok(result.has(chordsText(chords)), `${view.id}: ${chords}`);
     for (const { id } of VIEWS)
       assert.ok(
-        [...told].some((text) => text.includes(`:${id}`)),
+        [...result].some((text) => text.includes(`:${id}`)),
         `${view.id}: ${id}`,
       );
   }
 });
 
 test("movement keys and each key of the workbench are in the help of some view", () => {
-  const told = new Set(VIEWS.flatMap((view) => [...helpOf(view)]));
+  const reportedIds = new Set(VIEWS.flatMap((view) => [...helpOf(view)]));
   for (const { chords } of [...MOVING_KEYS, ...Object.values(CHARTS), ...Object.values(WORKBENCH_KEYS)]) {
-    assert.ok(told.has(chordsText(chords)), chordsText(chords));
+    assert.ok(reportedIds.has(chordsText(chords)), chordsText(chords));
   }
 });

@@ -124,13 +124,13 @@ function addressOf(child: ChildProcess): Promise<string> {
   return limited(
     "start of the browser",
     new Promise((resolve, reject) => {
-      let told = "";
+      let output = "";
       child.stderr?.on("data", (part: Buffer) => {
-        told += String(part);
-        const address = /DevTools listening on (ws:\S+)/.exec(told)?.[1];
+        output += String(part);
+        const address = /DevTools listening on (ws:\S+)/.exec(output)?.[1];
         if (address !== undefined) resolve(address);
       });
-      child.once("exit", () => reject(new Error(`the browser ended: ${told.slice(-400)}`)));
+      child.once("exit", () => reject(new Error(`the browser ended: ${output.slice(-400)}`)));
       child.once("error", reject);
     }),
     START_MS,

@@ -87,8 +87,8 @@ const deploymentOf = (url: string) => ({
 test("both official SDKs work in a page of another origin", { skip }, async (t) => {
   assert.ok(provider);
   const { node, gateway } = await startGoverned(t, { deployment: deploymentOf(provider.url) });
-  const told = await openPage(t, "page-sdks.mjs", { gateway: gateway.url, key: await mint(node, "page") });
-  assert.deepEqual(told, {
+  const result = await openPage(t, "page-sdks.mjs", { gateway: gateway.url, key: await mint(node, "page") });
+  assert.deepEqual(result, {
     "openai: a list of models": true,
     "openai: a chat": 1,
     "openai: a streamed chat": "streamed",
@@ -108,11 +108,11 @@ test("a page of another origin cannot spend without a credential", { skip }, asy
   assert.ok(provider);
   const gateway = await startWithFiles(t, deploymentOf(provider.url));
   const before = provider.counts().requests;
-  const told = await openPage(t, "page-hostile.mjs", { gateway: gateway.url });
-  assert.equal(provider.counts().requests, before, JSON.stringify(told));
+  const result = await openPage(t, "page-hostile.mjs", { gateway: gateway.url });
+  assert.equal(provider.counts().requests, before, JSON.stringify(result));
   // Requests without a preflight arrived and were refused.
-  assert.deepEqual([told["text/plain"], told["no type"], told["form"]], ["opaque 0", "opaque 0", "submitted"]);
-  assert.equal(told["session"], "no answer");
-  assert.equal(told["text/plain, read"], "no answer");
-  assert.equal(told["json"], "no answer");
+  assert.deepEqual([result["text/plain"], result["no type"], result["form"]], ["opaque 0", "opaque 0", "submitted"]);
+  assert.equal(result["session"], "no answer");
+  assert.equal(result["text/plain, read"], "no answer");
+  assert.equal(result["json"], "no answer");
 });

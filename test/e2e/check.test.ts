@@ -61,10 +61,10 @@ async function startSilent(owner: Owner): Promise<{ readonly url: string; connec
 test("the exit status is 0 when everything answers, 1 when an issuer does not, and 2 for an invalid command line", async (t) => {
   const provider = await startOidc(t);
   const files = await filesFor(t, provider.issuer);
-  const sound = await check(t, files);
-  assert.deepEqual([sound.status, sound.stderr], [0, ""], sound.stdout);
-  assert.match(sound.stdout, /^ok {4}issuer corp: .* has 1 key$/m);
-  assert.match(sound.stdout, /^ok {4}library koffi: /m);
+  const valid = await check(t, files);
+  assert.deepEqual([valid.status, valid.stderr], [0, ""], valid.stdout);
+  assert.match(valid.stdout, /^ok {4}issuer corp: .* has 1 key$/m);
+  assert.match(valid.stdout, /^ok {4}library koffi: /m);
 
   const silent = await startSilent(t);
   await files.writeNode(node(silent.url));

@@ -156,11 +156,11 @@ test("a client that does not read its last frame does not delay the stop", async
 
 test("a session that outlasts the drain is closed with 1001 even if its client does not answer the close", async (t) => {
   const server = createServer();
-  const door = new WebSocketServer({ server });
-  door.on("connection", (socket) => socket.send('{"type":"response.created"}'));
+  const webSockets = new WebSocketServer({ server });
+  webSockets.on("connection", (socket) => socket.send('{"type":"response.created"}'));
   const port = await listenLocally(server);
   atEnd(t, () => {
-    for (const socket of door.clients) socket.terminate();
+    for (const socket of webSockets.clients) socket.terminate();
     server.close();
   });
   const upstream = `http://127.0.0.1:${port}`;

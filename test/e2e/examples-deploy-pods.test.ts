@@ -126,16 +126,16 @@ test("pods join by name, are restarted one by one, and are scaled from three to 
   await voters(running[0]!, 3);
 
   await t.test("a rolling restart goes from the last pod to the first, and a leader hands over first", async () => {
-    const said: string[] = [];
+    const reported: string[] = [];
     for (const index of [2, 1, 0]) {
-      said.push(await running[index]!.stop());
+      reported.push(await running[index]!.stop());
       await mint(running[(index + 1) % 3]!, `while-${index}-is-away`);
       running[index] = await pods.start(index);
       const { status, err } = await running[index]!.run("wait", "ready", "leader", "applied", "-timeout", "60s");
       assert.equal(status, 0, err);
     }
-    assert.match(said[2] ?? "", /^gateway-0 handed leadership over to gateway-[12]\.$/m);
-    assert.match(said[1] ?? "", /^gateway-1 does not lead: the leader is gateway-0\. Nothing was changed\.$/m);
+    assert.match(reported[2] ?? "", /^gateway-0 handed leadership over to gateway-[12]\.$/m);
+    assert.match(reported[1] ?? "", /^gateway-1 does not lead: the leader is gateway-0\. Nothing was changed\.$/m);
     for (const pod of running) await voters(pod, 3);
   });
 

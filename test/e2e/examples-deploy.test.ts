@@ -64,9 +64,9 @@ test("each secret that the unit's documents read is a credential of the unit, an
   const [unit, ...documents] = await Promise.all(
     ["gateway.service", "node.yaml", "deployment.yaml"].map((name) => textOf(`systemd/${name}`)),
   );
-  const given = [...(unit ?? "").matchAll(/^LoadCredential=(\w+):/gm)].map(([, name]) => name);
+  const credentialNames = [...(unit ?? "").matchAll(/^LoadCredential=(\w+):/gm)].map(([, name]) => name);
   const wanted = [...documents.join("\n").matchAll(/\$\{secret:(\w+)\}/g)].map(([, name]) => name);
-  assert.deepEqual([...new Set(wanted)].sort(), given.sort());
+  assert.deepEqual([...new Set(wanted)].sort(), credentialNames.sort());
   await assertCompiles(t, join(dir, "node.yaml"), { CREDENTIALS_DIRECTORY });
 });
 

@@ -102,12 +102,12 @@ describe("production example", () => {
   });
 
   test("the rule suite passes, and each rule decided a case", async () => {
-    const { status, text: said } = await verb(
+    const { status, text: found } = await verb(
       ["-config", join(dir, "state/etc/node-1.yaml"), "-test-rules", join(dir, "state/etc/rules-suite.yaml")],
       { NODE_ID: "gateway-1" },
     );
-    assert.equal(status, 0, said);
-    assert.match(said, /^all \d+ rules have a case$/m);
+    assert.equal(status, 0, found);
+    assert.match(found, /^all \d+ rules have a case$/m);
   });
 
   test("requests of a suspended provider go to the other one, on every node", async () => {
@@ -136,8 +136,8 @@ describe("production example", () => {
   });
 
   test("the state is saved to an archive", async () => {
-    const { status, text: said } = await verb(["snapshot", "save", "-stale", join(dir, "backup.tar.gz")]);
-    assert.equal(status, 0, said);
+    const { status, text: found } = await verb(["snapshot", "save", "-stale", join(dir, "backup.tar.gz")]);
+    assert.equal(status, 0, found);
   });
 
   test("a node is lost, and the others answer and accept changes", async () => {

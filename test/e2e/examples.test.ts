@@ -60,8 +60,8 @@ function codeOf(text: string): readonly string[] {
 }
 
 /** A sentence may name a verb, or a group of verbs, without arguments. */
-function isName(words: string): boolean {
-  return isGroupWord(words) || VERBS.some(({ name }) => name === words);
+function isName(text: string): boolean {
+  return isGroupWord(text) || VERBS.some(({ name }) => name === text);
 }
 
 /** Returns the gateway commands of a line; quotes are resolved as in a shell, and nothing else. */

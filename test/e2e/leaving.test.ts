@@ -135,7 +135,7 @@ test("a client that disconnects does not disturb another's stream from the same 
 test("a client that disconnects during the upstream connect is released at once, and its request is never sent", async (t) => {
   const requests: string[] = [];
   const held: Socket[] = [];
-  const door = createTlsServer({ cert: TEST_CERTIFICATE, key: TEST_KEY }, (socket) => {
+  const tlsServer = createTlsServer({ cert: TEST_CERTIFICATE, key: TEST_KEY }, (socket) => {
     socket.on("error", () => undefined);
     socket.on("data", (bytes) => requests.push(bytes.toString("latin1")));
     socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
@@ -163,7 +163,7 @@ test("a client that disconnects during the upstream connect is released at once,
   const next = await rawClient(t, slow.port);
   next.send(post(CHAT, '{"model":"next"}'));
   await eventually("the next request", () => {
-    for (const socket of held.splice(0)) door.emit("connection", socket);
+    for (const socket of held.splice(0)) tlsServer.emit("connection", socket);
     return requests.some((text) => text.includes('"next"'));
   });
   assert.ok(!requests.some((text) => text.includes('"waits"')));

@@ -68,7 +68,7 @@ async function spansOf(play: () => Promise<number>, count: number, status: numbe
   return [...added.filter(({ kind }) => kind === 2), ...added.filter(({ kind }) => kind === 3)];
 }
 
-const told = ({ attributes }: SeenSpan): Readonly<Record<string, unknown>> =>
+const ownAttributes = ({ attributes }: SeenSpan): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => OURS.test(name)));
 
 const chat = (model: string, more: object = {}) => ({
@@ -96,7 +96,7 @@ test("for a whole answer, request and attempt have operation, provider, model, u
     "gen_ai.response.finish_reasons": ["stop"],
     "gen_ai.response.model": "known",
   };
-  assert.deepEqual(spans.map(told), [expected, expected]);
+  assert.deepEqual(spans.map(ownAttributes), [expected, expected]);
   assert.deepEqual(
     spans.map(({ name, kind }) => [name, kind]),
     [
@@ -134,7 +134,7 @@ test("a stream cut at any place has them too, and an unlisted reason or model is
     "gen_ai.usage.cache_read.input_tokens": 4,
     "gen_ai.response.finish_reasons": ["length", "other"],
   };
-  assert.deepEqual(spans.map(told), [expected, expected]);
+  assert.deepEqual(spans.map(ownAttributes), [expected, expected]);
 });
 
 test("a failed-over request and a refused one name the upstream and the reason", async () => {
@@ -174,7 +174,7 @@ test("calls of MCP servers and agents have attributes of their own", async () =>
     "mcp.protocol.version": "2026-07-28",
     "gen_ai.operation.name": "execute_tool",
   };
-  assert.deepEqual(tool.map(told), [expected, expected]);
+  assert.deepEqual(tool.map(ownAttributes), [expected, expected]);
   assert.deepEqual(
     tool.map(({ name }) => name),
     ["tools/call", "tools/call"],

@@ -152,8 +152,8 @@ test("a list of picks is the order of fallbacks", async (t) => {
   t.after(() => servers[2]?.revive());
   picker.script = picks(at(4, 3));
   for (const model of ["gpu", "strict"]) assert.equal(byOf((await ask(model)).text), "127.0.0.3");
-  const told = await eventually("the response", () => last().response);
-  assert.deepEqual(told, { status: "200", served: at(3) });
+  const answer = await eventually("the response", () => last().response);
+  assert.deepEqual(answer, { status: "200", served: at(3) });
   // Then the rest of the pool is tried, since this picker is advisory.
   picker.script = picks(at(4));
   assert.equal((await ask("gpu")).headers.get("x-gateway-provider"), "gpu");
@@ -259,10 +259,10 @@ test("`gateway check` describes a pool and says whether its picker answers", asy
     env: { GATEWAY_DNS_SERVERS: dns.address },
   });
   await within("the end of check", program.ended, 60_000);
-  const said = program.stdout();
-  assert.match(said, /^ok {4}provider gpu: http:\/\/gpu\.test:\d+\/v1\/models answered 200/m);
-  assert.match(said, /^ok {4}pool gpu: gpu\.test resolves to 3 servers \(TTL 1m\)/m);
-  assert.match(said, /^ok {4}pool gpu \(lora\): lora\.test resolves to 2 servers/m);
-  assert.match(said, /^ok {4}picker of pool gpu: 127\.0\.0\.1:\d+ answered in \d+ ms/m);
-  assert.match(said, /^fail {2}picker of pool unpicked: 127\.0\.0\.1:\d+: no connection within 1s/m);
+  const text = program.stdout();
+  assert.match(text, /^ok {4}provider gpu: http:\/\/gpu\.test:\d+\/v1\/models answered 200/m);
+  assert.match(text, /^ok {4}pool gpu: gpu\.test resolves to 3 servers \(TTL 1m\)/m);
+  assert.match(text, /^ok {4}pool gpu \(lora\): lora\.test resolves to 2 servers/m);
+  assert.match(text, /^ok {4}picker of pool gpu: 127\.0\.0\.1:\d+ answered in \d+ ms/m);
+  assert.match(text, /^fail {2}picker of pool unpicked: 127\.0\.0\.1:\d+: no connection within 1s/m);
 });

@@ -83,11 +83,12 @@ test("requests go to the members by round robin, under the pool's name", async (
 });
 
 test("the members of a pool are listed one by one, and a provider that is not a pool has none", async (t) => {
-  const told = async (name: string) => (await node.client.call("list_backend_members", { params: { name } })).items;
-  assert.deepEqual(await told("other"), []);
-  await assert.rejects(told("nobody"), { code: "not_found" });
+  const membersOf = async (name: string) =>
+    (await node.client.call("list_backend_members", { params: { name } })).items;
+  assert.deepEqual(await membersOf("other"), []);
+  await assert.rejects(membersOf("nobody"), { code: "not_found" });
   assert.deepEqual(
-    (await told("gpu")).map(({ address, subsets, state, node: met }) => [address, subsets, state, met]),
+    (await membersOf("gpu")).map(({ address, subsets, state, node: met }) => [address, subsets, state, met]),
     [
       [`127.0.0.2:${port}`, [], "ok", "n1"],
       [`127.0.0.3:${port}`, ["lora"], "ok", "n1"],
@@ -101,7 +102,7 @@ test("the members of a pool are listed one by one, and a provider that is not a 
   t.after(() => (isBack ? undefined : last.revive()));
   const before = Date.now();
   for (let n = 0; n < 3; n += 1) assert.equal((await ask("gpu")).status, 200);
-  const [failing, ...others] = await told("gpu");
+  const [failing, ...others] = await membersOf("gpu");
   assert.ok(failing);
   const { last_error_at: at, failing_since: since, attempts, ...facts } = failing;
   assert.deepEqual(facts, {
@@ -125,7 +126,7 @@ test("the members of a pool are listed one by one, and a provider that is not a 
   isBack = true;
   await eventually("it serves again", async () => {
     await ask("gpu");
-    const [first] = (await told("gpu")).filter(({ address }) => address === failing.address);
+    const [first] = (await membersOf("gpu")).filter(({ address }) => address === failing.address);
     return first?.state === "ok" && first.failing_since === null && first.last_error === "ECONNREFUSED";
   });
 });
@@ -148,16 +149,16 @@ test("a profile's subset applies wherever its request goes", async () => {
 
 test("a session goes to a member of the caller's subset and skips a member that is down", async (t) => {
   const sessions: string[] = [];
-  const doors = servers.slice(0, 3).map(({ server, address }) => {
-    const door = new WebSocketServer({ server });
-    door.on("connection", (socket) => {
+  const listeners = servers.slice(0, 3).map(({ server, address }) => {
+    const webSockets = new WebSocketServer({ server });
+    webSockets.on("connection", (socket) => {
       sessions.push(address);
       socket.on("message", (text) => socket.send(String(text)));
     });
-    return door;
+    return webSockets;
   });
   t.after(() => {
-    for (const door of doors) for (const client of door.clients) client.terminate();
+    for (const listener of listeners) for (const client of listener.clients) client.terminate();
   });
   const open = async (by: string): Promise<WebSocket> => {
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=gpu`, {
@@ -173,7 +174,7 @@ test("a session goes to a member of the caller's subset and skips a member that 
   t.after(() => servers[0]?.revive());
   for (let n = 0; n < 4; n += 1) await open(key);
   assert.deepEqual([...new Set(sessions)].sort(), at(3, 4));
-  for (const door of doors) door.close();
+  for (const endpoint of listeners) endpoint.close();
 });
 
 test("members come and go under load, and only requests on a killed one fail", async () => {
@@ -243,9 +244,9 @@ test("a name that resolves to nothing, to blocked addresses or to the gateway it
   const series = await readMetrics(gateway);
   assert.ok(sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "meta", why: "fenced" }) >= 3);
   assert.ok(sumOf(series, "gateway_pool_fenced_addresses_total", { provider: "self", why: "own" }) >= 1);
-  const said = gateway.log().filter(({ message }) => message === "the servers of a pool cannot be resolved correctly");
+  const found = gateway.log().filter(({ message }) => message === "the servers of a pool cannot be resolved correctly");
   // Reported by each data plane process that called it.
-  assert.deepEqual([...new Set(said.map(({ provider }) => provider))].sort(), ["meta", "nothing", "self"]);
+  assert.deepEqual([...new Set(found.map(({ provider }) => provider))].sort(), ["meta", "nothing", "self"]);
 });
 
 test("a name that resolved to other hosts is not accepted when it points to this machine", async () => {

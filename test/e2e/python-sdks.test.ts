@@ -57,13 +57,13 @@ test("the Python SDKs read answers, streams and tool calls from either dialect",
 }, async () => {
   const { gateway } = await startRig({ after }, [MODEL]);
   const models = UPSTREAMS.map((dialect) => aliasOf(dialect + ALLOWING, MODEL));
-  const told = await tellAll(gateway.url, models);
-  const cases = told.map(({ sdk, model, case: name }) => [sdk, model, name]);
+  const result = await tellAll(gateway.url, models);
+  const cases = result.map(({ sdk, model, case: name }) => [sdk, model, name]);
   const expected = models.flatMap((model) =>
     ["openai", "anthropic"].flatMap((sdk) => ["unary", "stream", "tools"].map((name) => [sdk, model, name])),
   );
   assert.deepEqual(cases, expected);
-  for (const { sdk, model, case: name, text, ...seen } of told) {
+  for (const { sdk, model, case: name, text, ...seen } of result) {
     const about = `${sdk} ${model} ${name}`;
     if (name === "tools") {
       assert.deepEqual(seen, { name: "get_weather", arguments: seen["arguments"] }, about);

@@ -225,8 +225,8 @@ describe("configuration and reload", { concurrency: 2 }, () => {
     assert.equal(status, 10);
     assert.equal(stdout, "");
     const lines = stderr.trimEnd().split("\n");
-    const told = lines.slice(0, -1).map((line) => /colour: |metrics_listen: |hue: |max_body_bytes: /.exec(line)?.[0]);
-    assert.deepEqual(told.sort(), ["colour: ", "hue: ", "max_body_bytes: ", "metrics_listen: "], stderr);
+    const found = lines.slice(0, -1).map((line) => /colour: |metrics_listen: |hue: |max_body_bytes: /.exec(line)?.[0]);
+    assert.deepEqual(found.sort(), ["colour: ", "hue: ", "max_body_bytes: ", "metrics_listen: "], stderr);
     assert.equal(lines.at(-1), "gateway: the configuration was refused: 4 problems");
     assert.ok(!existsSync(join(files.dir, "data")));
   });

@@ -28,12 +28,12 @@ const skip =
 async function manager(owner: Owner, name: string) {
   const child = spawn("python3", ["-c", MANAGER, name], { stdio: ["ignore", "pipe", "inherit"] });
   atEnd(owner, async () => void child.kill());
-  let told = "";
+  let output = "";
   child.stdout.on("data", (bytes) => {
-    told += String(bytes);
+    output += String(bytes);
   });
-  await eventually("the manager's socket", () => told.startsWith("bound\n"));
-  return { told: () => told.split("\n").slice(1, -1) };
+  await eventually("the manager's socket", () => output.startsWith("bound\n"));
+  return { told: () => output.split("\n").slice(1, -1) };
 }
 
 for (const kind of ["a path", "an abstract name"]) {

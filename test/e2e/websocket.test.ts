@@ -33,20 +33,23 @@ beforeEach(() => fetch(`${provider.url}/sim/reset`, { method: "POST" }));
 async function recorder(owner: Owner) {
   const handshakes: IncomingMessage[] = [];
   const server = createServer();
-  const door = new WebSocketServer({ server, handleProtocols: (offered) => offered.has("realtime") && "realtime" });
-  door.on("connection", (socket, request) => {
+  const webSockets = new WebSocketServer({
+    server,
+    handleProtocols: (offered) => offered.has("realtime") && "realtime",
+  });
+  webSockets.on("connection", (socket, request) => {
     handshakes.push(request);
     socket.on("message", (bytes, isBinary) => socket.send(bytes, { binary: isBinary }));
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   atEnd(owner, () => {
-    for (const client of door.clients) client.terminate();
+    for (const client of webSockets.clients) client.terminate();
     server.close();
   });
   const at = server.address();
   assert.ok(typeof at === "object" && at !== null);
-  return { url: `http://127.0.0.1:${at.port}`, handshakes, door };
+  return { url: `http://127.0.0.1:${at.port}`, handshakes, door: webSockets };
 }
 
 const CLOSED_BY_SHUTDOWN = { code: 1_001, reason: "the gateway is shutting down" };

@@ -72,8 +72,8 @@ export async function findOrInstall(name: string, recipe: Recipe, options: PeerO
   }
 }
 
-function missing(name: string, why: string): Peer {
-  const reason = `no ${name}: ${why}`;
+function missing(name: string, message: string): Peer {
+  const reason = `no ${name}: ${message}`;
   return {
     missing: reason,
     get path(): string {

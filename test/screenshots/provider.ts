@@ -53,15 +53,15 @@ async function pass(incoming: IncomingMessage, response: ServerResponse, simulat
   });
   onward.on("error", () => response.destroy());
   onward.on("response", (answer) => {
-    const { statusCode = 502, headers: given } = answer;
+    const { statusCode = 502, headers: found } = answer;
     if (billed === undefined) {
-      response.writeHead(statusCode, given);
+      response.writeHead(statusCode, found);
       answer.pipe(response);
       return;
     }
     text(answer).then(
       (whole) => {
-        const { "content-length": _, ...others } = given;
+        const { "content-length": _, ...others } = found;
         response.writeHead(statusCode, others).end(billedAs(whole, Number(billed)));
       },
       () => response.destroy(),

@@ -48,8 +48,8 @@ function machineOf(load: (rules: ReadonlyMap<string, CommandRule>) => State): Ma
     version: 1,
     level: 1,
     shape: () => "a register",
-    run(given, { draft }) {
-      const { key, kind, expected, value } = given as Fields;
+    run(input, { draft }) {
+      const { key, kind, expected, value } = input as Fields;
       isFirst = true;
       const before = numberOf(draft.get(rowKey(key)));
       if (kind === "swap" && before !== expected) return { kind: "ok", value: 0 };

@@ -36,7 +36,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
     const limit = world.now + timeouts * timeoutMs;
     while (!holds()) {
       const isInTime = world.now < limit && step();
-      must(isInTime, "liveness", () => `${what} after ${timeouts} election timeouts: ${standing(world)}`);
+      must(isInTime, "liveness", () => `${what} after ${timeouts} election timeouts: ${state(world)}`);
     }
   };
   const wait = (timeouts: number, check?: () => void): void => {
@@ -102,7 +102,7 @@ export function comeToRest(world: World, { admin, clients, step }: Scene): { rea
   if (plan.remains === "half-linked") halfLink(world, leader, broken);
   wait(STABLE_FOR, () => {
     const isLeading = leader.state === "running" && leader.seen.role === "leader" && leader.seen.term === term;
-    must(isLeading, "stable leader", () => `${leader.id} loses term ${term} without a fault: ${standing(world)}`);
+    must(isLeading, "stable leader", () => `${leader.id} loses term ${term} without a fault: ${state(world)}`);
   });
   for (const id of membersOf(leader.configuration).map(String)) {
     const node = nodes.get(id);
@@ -152,7 +152,7 @@ function disturb(
   const { term } = leader.seen;
   const isUndisturbed = (): void => {
     const isLeading = leader.seen.role === "leader" && leader.seen.term === term;
-    must(isLeading, "disturbance", () => `${lost} deposes ${leader.id} of term ${term}: ${standing(world)}`);
+    must(isLeading, "disturbance", () => `${lost} deposes ${leader.id} of term ${term}: ${state(world)}`);
     const { seen } = nodes.get(lost)!;
     must(seen.term === term, "disturbance", () => `${lost} raises its term from ${term} to ${seen.term} alone`);
   };
@@ -263,7 +263,7 @@ function halfLink(world: World, leader: SimNode, broken: ReadonlySet<string>): v
   }
 }
 
-function standing(world: World): string {
+function state(world: World): string {
   const newest = configurationText(world.checks.configurationAt(Number.MAX_SAFE_INTEGER));
   const nodes = [...world.nodes.values()].map(({ id, state, seen, machine, disk }) =>
     state === "running"

@@ -21,9 +21,9 @@ const taskOf = ({ result }: Answered): Task => (result?.["task"] ?? result) as T
 test("a message is echoed with its data; a report is awaited or not", async (t) => {
   const at = `${(await simulator(t)).url}/a2a`;
   const parts = [{ text: "Hello!" }, { data: { k: [1, null] } }];
-  const said = await answerOf(a2a(at, "SendMessage", messageOf("", { parts })));
-  assert.equal(textOf(said), 'You said: "Hello!"');
-  assert.match(JSON.stringify(said), /"role":"ROLE_AGENT","parts":\[.*,\{"data":\{"k":\[1,null\]\}\}\]/);
+  const result = await answerOf(a2a(at, "SendMessage", messageOf("", { parts })));
+  assert.equal(textOf(result), 'You said: "Hello!"');
+  assert.match(JSON.stringify(result), /"role":"ROLE_AGENT","parts":\[.*,\{"data":\{"k":\[1,null\]\}\}\]/);
   const done = taskOf(await answerOf(a2a(at, "SendMessage", messageOf("report 2 5"))));
   assert.equal(done.status.state, "TASK_STATE_COMPLETED");
   assert.deepEqual(

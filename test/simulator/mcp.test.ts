@@ -62,18 +62,18 @@ test("requests outside the revision are refused in the order and with the codes 
       ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
   const call = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: metaOf() } };
-  const sound = { "mcp-protocol-version": MCP_VERSION, "mcp-method": "tools/list" };
+  const valid = { "mcp-protocol-version": MCP_VERSION, "mcp-method": "tools/list" };
   const table: readonly (readonly [() => Promise<Response>, number, number])[] = [
     [() => send("", {}, "GET"), 405, -32_000],
-    [() => send(call, { ...sound, "content-type": "text/plain" }), 415, -32_000],
-    [() => send("{", sound), 400, -32_700],
-    [() => send([call], sound), 400, -32_600],
-    [() => send({ ...call, id: 1.5 }, sound), 400, -32_600],
+    [() => send(call, { ...valid, "content-type": "text/plain" }), 415, -32_000],
+    [() => send("{", valid), 400, -32_700],
+    [() => send([call], valid), 400, -32_600],
+    [() => send({ ...call, id: 1.5 }, valid), 400, -32_600],
     [() => send({ ...call, method: "initialize", params: { protocolVersion: "2025-11-25" } }), 400, -32_022],
-    [() => send({ ...call, params: {} }, sound), 400, -32_602],
+    [() => send({ ...call, params: {} }, valid), 400, -32_602],
     [() => send(call), 400, -32_020],
-    [() => send(call, { ...sound, "mcp-protocol-version": "2027-01-01" }), 400, -32_020],
-    [() => send(call, { ...sound, "mcp-method": "tools/call" }), 400, -32_020],
+    [() => send(call, { ...valid, "mcp-protocol-version": "2027-01-01" }), 400, -32_020],
+    [() => send(call, { ...valid, "mcp-method": "tools/call" }), 400, -32_020],
     [() => callTool(at, "echo", { text: "x" }, { headers: { "mcp-name": "search" } }), 400, -32_020],
     [() => mcp(at, "ping"), 404, -32_601],
     [() => callTool(at, "book_table", { restaurant: "x" }), 400, -32_021],

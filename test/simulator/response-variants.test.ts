@@ -62,12 +62,12 @@ for (const isStreamed of [false, true]) {
     );
     assert.equal(new Set(calls.map(({ id }) => id)).size, 3);
     assert.equal(choice?.message.content, "The simulated provider calls a tool now.");
-    const told = await message(of, "sim-calls-3+text-first", isStreamed, { tools: TOOLS });
+    const result = await message(of, "sim-calls-3+text-first", isStreamed, { tools: TOOLS });
     assert.deepEqual(
-      told.content.map((block) => (block.type === "tool_use" ? block.name : block.type)),
+      result.content.map((block) => (block.type === "tool_use" ? block.name : block.type)),
       ["text", "one", "two", "one"],
     );
-    assert.equal(told.stop_reason, "tool_use");
+    assert.equal(result.stop_reason, "tool_use");
   });
 
   test(`one tool is called if parallel calls are forbidden, and none for zero (${form})`, async (t) => {
@@ -75,9 +75,9 @@ for (const isStreamed of [false, true]) {
     const alone = await chat(of, "sim-calls-3", isStreamed, { tools: FUNCTIONS, parallel_tool_calls: false });
     assert.equal(alone.choices[0]?.message.tool_calls?.length, 1);
     const choice = { type: "auto" as const, disable_parallel_tool_use: true };
-    const told = await message(of, "sim-calls-3", isStreamed, { tools: TOOLS, tool_choice: choice });
+    const result = await message(of, "sim-calls-3", isStreamed, { tools: TOOLS, tool_choice: choice });
     assert.deepEqual(
-      told.content.map(({ type }) => type),
+      result.content.map(({ type }) => type),
       ["tool_use"],
     );
     assert.equal((await message(of, "sim-calls-0", isStreamed, { tools: TOOLS })).stop_reason, "end_turn");
@@ -97,9 +97,9 @@ for (const isStreamed of [false, true]) {
     }
     const refused = (await chat(of, "sim-refuse", isStreamed)).choices[0]?.message;
     assert.match(refused?.refusal ?? "", /asked by the model name to refuse/);
-    const told = await message(of, "sim-refuse", isStreamed);
-    assert.deepEqual(told.content, []);
-    assert.match(told.stop_details?.explanation ?? "", /asked by the model name to refuse/);
+    const result = await message(of, "sim-refuse", isStreamed);
+    assert.deepEqual(result.content, []);
+    assert.match(result.stop_details?.explanation ?? "", /asked by the model name to refuse/);
   });
 
   test(`a limit cuts a call at its position (${form})`, async (t) => {
@@ -110,8 +110,8 @@ for (const isStreamed of [false, true]) {
       [cut?.finish_reason, call?.type === "function" && call.function.arguments],
       ["length", '{"city":'],
     );
-    const told = await message(of, "sim-small", isStreamed, { tools: TOOLS, max_tokens: 2 });
-    assert.deepEqual([told.stop_reason, told.usage.output_tokens], ["max_tokens", 2]);
+    const result = await message(of, "sim-small", isStreamed, { tools: TOOLS, max_tokens: 2 });
+    assert.deepEqual([result.stop_reason, result.usage.output_tokens], ["max_tokens", 2]);
   });
 
   test(`redacted and omitted thinking is answered, and accepted when it is returned (${form})`, async (t) => {
@@ -122,13 +122,13 @@ for (const isStreamed of [false, true]) {
       ["sim-redacted", thinking, "redacted_thinking"],
       ["sim-small", { ...thinking, display: "omitted" as const }, "thinking"],
     ] as const) {
-      const told = await message(of, model, isStreamed, { ...more, thinking: asked });
-      assert.equal(told.content[0]?.type, type);
-      const [, call] = told.content;
+      const answer = await message(of, model, isStreamed, { ...more, thinking: asked });
+      assert.equal(answer.content[0]?.type, type);
+      const [, call] = answer.content;
       assert.ok(call?.type === "tool_use");
       const result = { type: "tool_result" as const, tool_use_id: call.id, content: "Sunny" };
       const turns = [
-        { role: "assistant" as const, content: told.content },
+        { role: "assistant" as const, content: answer.content },
         { role: "user" as const, content: [result] },
       ];
       const answered = await message(of, model, isStreamed, { ...more, messages: [...QUESTION, ...turns] });
@@ -255,10 +255,10 @@ test("every compat deviation is selected by its name and absent from ordinary st
       .map(({ content }) => content ?? "")
       .join("");
     assert.equal(text, "The simulated provider calls a tool now.", kind);
-    const given = callsOf(lines)
+    const toolCalls = callsOf(lines)
       .map((call) => call.function.arguments)
       .join("");
-    assert.equal(given.length, 2 * '{"city":"simulated city"}'.length, kind);
+    assert.equal(toolCalls.length, 2 * '{"city":"simulated city"}'.length, kind);
   }
 });
 
@@ -285,9 +285,9 @@ test("every messages deviation is selected by its name, and the SDK still reads 
     const withoutIds = (text: string) => text.replace(/sim\d{8}/g, "").replaceAll(model, "sim-calls-3");
     assert.notEqual(withoutIds(await read(model)), withoutIds(usual), kind);
     if (kind === "input-at-start") continue;
-    const told = await message(of, model, true, { tools });
+    const result = await message(of, model, true, { tools });
     assert.deepEqual(
-      told.content.map((block) => block.type === "tool_use" && block.input),
+      result.content.map((block) => block.type === "tool_use" && block.input),
       [{ city: "simulated city" }, { city: "simulated city" }, {}],
       kind,
     );

@@ -77,14 +77,14 @@ test("every kind of answer is the same streamed and whole, and the client's stre
 
 test("reasoning is sent as summary events if requested, and encrypted only at its end", async (t) => {
   const of = await simulator(t);
-  const told = await streamed(of, { reasoning: { effort: "low", summary: "auto" } });
-  const kinds = [...new Set(told.map(({ type }) => type))].filter((type) => type.includes("reasoning"));
+  const result = await streamed(of, { reasoning: { effort: "low", summary: "auto" } });
+  const kinds = [...new Set(result.map(({ type }) => type))].filter((type) => type.includes("reasoning"));
   assert.deepEqual(
     kinds,
     ["part.added", "text.delta", "text.done", "part.done"].map((end) => `response.reasoning_summary_${end}`),
   );
   const [added, done] = ["added", "done"].map(
-    (end) => told.find(({ type }) => type === `response.output_item.${end}`)?.["item"] as object,
+    (end) => result.find(({ type }) => type === `response.output_item.${end}`)?.["item"] as object,
   );
   assert.deepEqual([added && "encrypted_content" in added, done && "encrypted_content" in done], [false, true]);
   const untold = await streamed(of, { reasoning: { effort: "low" } });

@@ -12,16 +12,16 @@ const MODEL = "sim-calls-2+rounds-3";
 test("tools are called again after their results, as often as requested", async (t) => {
   const of = await simulator(t);
   const { chat, responses } = openai(of);
-  const said: OpenAI.ChatCompletionMessageParam[] = [...QUESTION];
+  const result: OpenAI.ChatCompletionMessageParam[] = [...QUESTION];
   const asked: Anthropic.MessageParam[] = [...QUESTION];
   const input: OpenAI.Responses.ResponseInputItem[] = [...QUESTION];
   const tool = { name: "look", parameters: SCHEMA };
   for (const calls of [2, 2, 2, 0]) {
     const tools = [{ type: "function" as const, function: tool }];
-    const [choice] = (await chat.completions.create({ model: MODEL, messages: said, tools })).choices;
+    const [choice] = (await chat.completions.create({ model: MODEL, messages: result, tools })).choices;
     assert.ok(choice);
     const made = choice.message.tool_calls ?? [];
-    said.push(choice.message, ...made.map(({ id }) => ({ role: "tool" as const, tool_call_id: id, content: "21" })));
+    result.push(choice.message, ...made.map(({ id }) => ({ role: "tool" as const, tool_call_id: id, content: "21" })));
     const message = await anthropic(of).messages.create({
       model: MODEL,
       max_tokens: 400,

@@ -281,8 +281,8 @@ test("an invalid batch of messages is refused as a whole; batches are paged and 
     { requests: [one], nonsense: 1 },
   ];
   for (const body of refused) {
-    const given = body as Parameters<typeof messages.batches.create>[0];
-    await assert.rejects(messages.batches.create(given), { status: 400 }, JSON.stringify(body));
+    const parameters = body as Parameters<typeof messages.batches.create>[0];
+    await assert.rejects(messages.batches.create(parameters), { status: 400 }, JSON.stringify(body));
   }
   const ids: string[] = [];
   for (let round = 0; round < 3; round += 1) ids.unshift((await messages.batches.create({ requests: [one] })).id);

@@ -65,16 +65,16 @@ export function sourceMap(): { readonly lines: readonly FolderLine[]; readonly p
   for (const unit of units.sort()) {
     const index = `${unit}/index.ts`;
     const head = HEADS[unit] ?? (files.includes(index) ? headOf(index) : "");
-    const { sentence, folders: told } = parse(head);
+    const { sentence, folders: found } = parse(head);
     if (sentence === "") problems.push(`${index} begins with no sentence that says what ${unit} is for`);
     lines.push({ folder: unit, text: sentence });
     const within = [...folders].filter((folder) => posix.dirname(folder) === unit && !units.includes(folder));
     for (const folder of within.sort()) {
-      const text = told.get(posix.basename(folder));
+      const text = found.get(posix.basename(folder));
       if (text === undefined) problems.push(`the head of ${index} has no line for ${folder}`);
       else lines.push({ folder, text });
     }
-    for (const name of told.keys()) {
+    for (const name of found.keys()) {
       if (!within.includes(`${unit}/${name}`))
         problems.push(`the head of ${index} has a line for ${name}/, which does not exist`);
     }

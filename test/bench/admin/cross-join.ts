@@ -57,21 +57,21 @@ interface Period {
   readonly reasons: readonly string[];
 }
 
-async function crossJoin(given: AdminBenchInputs): Promise<readonly Figure[]> {
-  const plane = await startPlane(given);
+async function crossJoin(input: AdminBenchInputs): Promise<readonly Figure[]> {
+  const plane = await startPlane(input);
   const endless = new AbortController();
   try {
-    await createKeys(given, plane, 0, KEYS);
-    const perSecond = LOAD_SHARE * (await saturation(given, plane));
+    await createKeys(input, plane, 0, KEYS);
+    const perSecond = LOAD_SHARE * (await saturation(input, plane));
     for (const sql of Object.values(STATEMENTS)) await call(plane, "POST", "/query", { body: { sql } });
     await sleep(1_000);
     const before = residentBytes(plane.pid);
     const most = peakResidentBytes(plane, endless.signal);
     const periods: Period[] = [];
-    for (let round = 0; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
+    for (let round = 0; round < (input.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       // Reverses the order every second time, so that none always follows the same one.
       for (const condition of round % 2 === 0 ? CONDITIONS : CONDITIONS.toReversed()) {
-        periods.push(await measure(given, plane, condition, perSecond));
+        periods.push(await measure(input, plane, condition, perSecond));
       }
     }
     endless.abort();
@@ -94,12 +94,12 @@ async function saturation({ load, scale }: AdminBenchInputs, { port }: Plane): P
 }
 
 async function measure(
-  given: AdminBenchInputs,
+  input: AdminBenchInputs,
   plane: Plane,
   condition: Condition,
   perSecond: number,
 ): Promise<Period> {
-  const seconds = given.isQuick ? QUICK_SECONDS : SECONDS;
+  const seconds = input.isQuick ? QUICK_SECONDS : SECONDS;
   const isOver = new AbortController();
   const statements: number[] = [];
   const reasons: string[] = [];
@@ -122,7 +122,7 @@ async function measure(
     const asking = condition === "time" || condition === "memory" ? ask(STATEMENTS[condition]) : Promise.resolve();
     const job = { port: plane.port, shape: SHAPE, perSecond, seconds, connections: STEADY_CONNECTIONS };
     const [{ p50Us, p99Us, longestUs }, { longestDelayMs, delayP99Ms }] = await Promise.all([
-      given.steady(job).finally(() => isOver.abort()),
+      input.steady(job).finally(() => isOver.abort()),
       sleep(seconds * 1e3 - 100).then(() => plane.mainThread()),
       asking,
     ]);

@@ -43,13 +43,13 @@ interface Round {
   readonly p99Us: number;
 }
 
-async function decisions(given: AdminBenchInputs): Promise<readonly Figure[]> {
+async function decisions(input: AdminBenchInputs): Promise<readonly Figure[]> {
   const closers: (() => unknown)[] = [];
   try {
     const issuer = await startIssuer({ after: (close) => void closers.push(close) });
-    const open = await startPlane(given);
+    const open = await startPlane(input);
     closers.push(() => open.stop());
-    const guarded = await startPlane(given, { issuer: { url: issuer.url, audience: AUDIENCE }, policy: POLICY });
+    const guarded = await startPlane(input, { issuer: { url: issuer.url, audience: AUDIENCE }, policy: POLICY });
     closers.push(() => guarded.stop());
     const token = await issuer.tokenOf("alice", "viewer");
     const contenders: readonly Contender[] = [
@@ -60,10 +60,10 @@ async function decisions(given: AdminBenchInputs): Promise<readonly Figure[]> {
     ];
     const rounds = contenders.map((): Round[] => []);
     // The first round is not counted: code is compiled, and the issuer's keys are fetched.
-    for (let round = -1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
+    for (let round = -1; round < (input.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       const order = [...contenders.entries()];
       for (const [at, contender] of round % 2 === 0 ? order : order.reverse()) {
-        const measured = await measure(given, contender);
+        const measured = await measure(input, contender);
         if (round >= 0) rounds[at]?.push(measured);
       }
     }
@@ -73,13 +73,13 @@ async function decisions(given: AdminBenchInputs): Promise<readonly Figure[]> {
   }
 }
 
-async function measure(given: AdminBenchInputs, { plane, socketPath, token }: Contender): Promise<Round> {
-  const requests = Math.max(MIN_REQUESTS, REQUESTS * given.scale);
+async function measure(input: AdminBenchInputs, { plane, socketPath, token }: Contender): Promise<Round> {
+  const requests = Math.max(MIN_REQUESTS, REQUESTS * input.scale);
   const target = socketPath === undefined ? { port: plane.adminPort } : { port: 0, socketPath };
   const parts = { host: `127.0.0.1:${plane.adminPort}`, ...(token !== undefined && { token }) };
   const shape = { kind: "texts", texts: [requestText("GET", "/status", parts)] } as const;
   const before = cpuMicros(plane.pid);
-  const { perSecond, p50Us, p99Us } = await given.load({ ...target, shape, connections: CLIENTS, requests });
+  const { perSecond, p50Us, p99Us } = await input.load({ ...target, shape, connections: CLIENTS, requests });
   return { perSecond, cpuUs: (cpuMicros(plane.pid) - before) / requests, p50Us, p99Us };
 }
 

@@ -57,13 +57,13 @@ async function select(plane: Plane, sql: string, expected: readonly (readonly nu
   return answer;
 }
 
-async function lists(given: AdminBenchInputs): Promise<readonly Figure[]> {
-  const plane = await startPlane(given);
+async function lists(input: AdminBenchInputs): Promise<readonly Figure[]> {
+  const plane = await startPlane(input);
   try {
     const figures: Figure[] = [];
     let there = 0;
-    for (const size of SIZES.map((keys) => keys * given.scale)) {
-      const perSecond = await createKeys(given, plane, there, size);
+    for (const size of SIZES.map((keys) => keys * input.scale)) {
+      const perSecond = await createKeys(input, plane, there, size);
       figures.push({
         name: `up to ${size} keys: minted`,
         value: perSecond,
@@ -72,7 +72,7 @@ async function lists(given: AdminBenchInputs): Promise<readonly Figure[]> {
         detail: `256 clients; resident memory then ${(residentBytes(plane.pid) / MIB).toFixed(0)} MiB`,
       });
       there = size;
-      for (const reading of READINGS) figures.push(...(await measure(given, plane, size, reading)));
+      for (const reading of READINGS) figures.push(...(await measure(input, plane, size, reading)));
     }
     return figures;
   } finally {
@@ -88,7 +88,7 @@ interface Probed {
 }
 
 async function measure(
-  given: AdminBenchInputs,
+  input: AdminBenchInputs,
   plane: Plane,
   keys: number,
   { name, read }: Reading,
@@ -99,10 +99,10 @@ async function measure(
   let reads = 0;
   const quiet: Probed[] = [];
   const beside: Probed[] = [];
-  for (let period = 0; period < (given.isQuick ? QUICK_PERIODS : PERIODS); period += 1) {
-    quiet.push(await probed(given, plane, async () => undefined));
+  for (let period = 0; period < (input.isQuick ? QUICK_PERIODS : PERIODS); period += 1) {
+    quiet.push(await probed(input, plane, async () => undefined));
     beside.push(
-      await probed(given, plane, async (isOver) => {
+      await probed(input, plane, async (isOver) => {
         while (!isOver.aborted) {
           await read(plane, keys);
           reads += 1;
@@ -147,7 +147,7 @@ const describe = (periods: readonly Probed[]): string =>
 
 /** `work` continues until it is stopped; meanwhile requests go to the data plane. */
 async function probed(
-  given: AdminBenchInputs,
+  input: AdminBenchInputs,
   plane: Plane,
   work: (isOver: AbortSignal) => Promise<unknown>,
 ): Promise<Probed> {
@@ -156,8 +156,8 @@ async function probed(
   await sleep(100);
   await plane.mainThread();
   const [{ p50Us, p99Us, longestUs }] = await Promise.all([
-    given
-      .steady({ ...job, seconds: given.isQuick ? QUICK_PERIOD_SECONDS : PERIOD_SECONDS })
+    input
+      .steady({ ...job, seconds: input.isQuick ? QUICK_PERIOD_SECONDS : PERIOD_SECONDS })
       .finally(() => isOver.abort()),
     work(isOver.signal),
   ]);

@@ -34,17 +34,17 @@ export interface Plane extends Child {
 
 const BASE = "/admin/v1";
 
-export async function startPlane(given: AdminBenchInputs, options: PlaneOptions = {}): Promise<Plane> {
-  const home = await mkdtemp(join(given.pieces.folder, "plane-"));
+export async function startPlane(input: AdminBenchInputs, options: PlaneOptions = {}): Promise<Plane> {
+  const home = await mkdtemp(join(input.pieces.folder, "plane-"));
   const [port, adminPort] = [await freePort(), await freePort()];
   const socketPath = join(home, "admin.sock");
   await mkdir(join(home, "data"), { mode: 0o700 });
   await writeFile(join(home, "node.yaml"), stringify(nodeFile(options, { home, port, adminPort, socketPath })));
-  await writeFile(join(home, "deployment.yaml"), stringify(deployment(given.upstreamPort)));
+  await writeFile(join(home, "deployment.yaml"), stringify(deployment(input.upstreamPort)));
   if (options.policy !== undefined) await writeFile(join(home, "admin.cedar"), options.policy);
-  const nodeFlags = [...given.nodeFlags, "--expose-gc", "--require", given.pieces.probe];
+  const nodeFlags = [...input.nodeFlags, "--expose-gc", "--require", input.pieces.probe];
   const args = ["-config", join(home, "node.yaml")];
-  const child = startAsked<ProbeQuestion, Alive | MainThread>(given.launcher, args, nodeFlags);
+  const child = startAsked<ProbeQuestion, Alive | MainThread>(input.launcher, args, nodeFlags);
   await waitForPort(port, child);
   await waitForReadyLine(child);
   const plane: Plane = {
@@ -189,7 +189,7 @@ const CREATED_AT_ONCE = 5_000;
 export const teamOf = (number: number): string => `team-${number % TEAMS}`;
 
 /** Mints the keys from `from` up to `until`; returns the number per second. */
-export async function createKeys(given: AdminBenchInputs, plane: Plane, from: number, until: number): Promise<number> {
+export async function createKeys(input: AdminBenchInputs, plane: Plane, from: number, until: number): Promise<number> {
   const startedAt = performance.now();
   for (let at = from; at < until; at += CREATED_AT_ONCE) {
     const count = Math.min(CREATED_AT_ONCE, until - at);
@@ -199,7 +199,7 @@ export async function createKeys(given: AdminBenchInputs, plane: Plane, from: nu
       return requestText("POST", "/keys", { body });
     });
     const { socketPath } = plane;
-    await given.load({
+    await input.load({
       port: 0,
       socketPath,
       shape: { kind: "texts", texts },

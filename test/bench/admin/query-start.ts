@@ -23,9 +23,9 @@ interface Program {
   readonly maxRatio: number | undefined;
 }
 
-async function queryStart(given: AdminBenchInputs): Promise<readonly Figure[]> {
-  const plane = await startPlane(given);
-  const env = { ...process.env, XDG_STATE_HOME: given.pieces.folder };
+async function queryStart(input: AdminBenchInputs): Promise<readonly Figure[]> {
+  const plane = await startPlane(input);
+  const env = { ...process.env, XDG_STATE_HOME: input.pieces.folder };
   const socket = ["-socket", plane.socketPath];
   const url = ["-url", `http://127.0.0.1:${plane.adminPort}`];
   const programs: readonly Program[] = [
@@ -35,15 +35,15 @@ async function queryStart(given: AdminBenchInputs): Promise<readonly Figure[]> {
     { name: "version", args: ["version"], maxRatio: undefined },
   ];
   try {
-    await createKeys(given, plane, 0, KEYS);
+    await createKeys(input, plane, 0, KEYS);
     const empty: number[] = [];
     const times = programs.map((): number[] => []);
     // The first of each is not counted: files are not cached yet, and the query worker starts.
-    for (let run = -1; run < (given.isQuick ? QUICK_RUNS : RUNS); run += 1) {
+    for (let run = -1; run < (input.isQuick ? QUICK_RUNS : RUNS); run += 1) {
       const alone = await timeToExit(["-e", "0"], env);
       if (run >= 0) empty.push(alone);
       for (const [at, { args }] of programs.entries()) {
-        const ms = await timeToFirstByte([given.launcher, ...args], env);
+        const ms = await timeToFirstByte([input.launcher, ...args], env);
         if (run >= 0) times[at]?.push(ms);
       }
     }

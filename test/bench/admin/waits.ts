@@ -30,9 +30,9 @@ interface Wave {
   readonly answers: Promise<readonly (Answered & { readonly at: number })[]>;
 }
 
-async function waits(given: AdminBenchInputs): Promise<readonly Figure[]> {
-  const plane = await startPlane(given);
-  const windowMs = given.isQuick ? QUICK_WINDOW_MS : WINDOW_MS;
+async function waits(input: AdminBenchInputs): Promise<readonly Figure[]> {
+  const plane = await startPlane(input);
+  const windowMs = input.isQuick ? QUICK_WINDOW_MS : WINDOW_MS;
   try {
     await suspend(plane, 0);
     const descriptors = openDescriptors(plane);
@@ -49,7 +49,7 @@ async function waits(given: AdminBenchInputs): Promise<readonly Figure[]> {
     const alive = aliveMib(await plane.alive()) - aliveMib(aliveBefore);
     const took = [await finish(plane, first, 2)];
     quiet.push(await shares(plane, windowMs));
-    for (let round = 1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
+    for (let round = 1; round < (input.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       took.push(await finish(plane, await startWave(), round + 2));
     }
     const idle = median(quiet.flat());

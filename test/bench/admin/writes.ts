@@ -46,18 +46,18 @@ interface Round {
   readonly raw: number;
 }
 
-async function writes(given: AdminBenchInputs): Promise<readonly Figure[]> {
-  const folder = join(given.pieces.folder, "cluster");
+async function writes(input: AdminBenchInputs): Promise<readonly Figure[]> {
+  const folder = join(input.pieces.folder, "cluster");
   await mkdir(folder);
-  const node = await startAlone({ file: await compileNode(folder), folder, nodeFlags: given.nodeFlags });
-  const plane = await startPlane(given);
+  const node = await startAlone({ file: await compileNode(folder), folder, nodeFlags: input.nodeFlags });
+  const plane = await startPlane(input);
   try {
     const rounds = new Map(SIZES.map(({ clients }): [number, Round[]] => [clients, []]));
-    const share = given.isQuick ? QUICK_SHARE : 1;
+    const share = input.isQuick ? QUICK_SHARE : 1;
     // The first round is not counted, since code is compiled.
-    for (let round = -1; round < (given.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
+    for (let round = -1; round < (input.isQuick ? QUICK_ROUNDS : ROUNDS); round += 1) {
       for (const { clients, count } of SIZES) {
-        const measured = await measure(given, plane, node, clients, Math.round(count * share));
+        const measured = await measure(input, plane, node, clients, Math.round(count * share));
         if (round >= 0) rounds.get(clients)?.push(measured);
       }
     }
@@ -69,19 +69,19 @@ async function writes(given: AdminBenchInputs): Promise<readonly Figure[]> {
 }
 
 async function measure(
-  given: AdminBenchInputs,
+  input: AdminBenchInputs,
   plane: Plane,
   node: RaftNode,
   clients: number,
   count: number,
 ): Promise<Round> {
   const shared = { port: 0, socketPath: plane.socketPath, connections: clients } as const;
-  const raw = measureRawRate(given.pieces.folder);
+  const raw = measureRawRate(input.pieces.folder);
   const cluster = await loadNode(node, { what: "suspension", clients, seconds: 60, count });
   const cpuBefore = cpuMicros(plane.pid);
-  const written = await given.load({ ...shared, shape: { kind: "texts", texts: TEXTS }, requests: count });
+  const written = await input.load({ ...shared, shape: { kind: "texts", texts: TEXTS }, requests: count });
   const cpuUs = (cpuMicros(plane.pid) - cpuBefore) / count;
-  const read = await given.load({ ...shared, shape: { kind: "texts", texts: [READ] }, requests: count });
+  const read = await input.load({ ...shared, shape: { kind: "texts", texts: [READ] }, requests: count });
   return {
     perSecond: written.perSecond,
     p50Ms: written.p50Us / 1e3,

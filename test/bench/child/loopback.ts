@@ -6,7 +6,7 @@
 import { Server } from "node:net";
 
 /** Replaces the method with the same arguments; the programs measured here pass a port first. */
-type Listen = (this: Server, ...given: readonly unknown[]) => Server;
+type Listen = (this: Server, ...items: readonly unknown[]) => Server;
 
 const listen = Server.prototype.listen as Listen;
 const listenOnLoopback: Listen = function (port, ...rest) {

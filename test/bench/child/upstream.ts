@@ -108,8 +108,8 @@ const response = {
 };
 const item = { id: "msg_bench", type: "message", status: "in_progress", role: "assistant", content: [] as object[] };
 const place = { item_id: item.id, output_index: 0, content_index: 0 };
-const said = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
-const itemOf = (text: string) => ({ ...item, status: "completed", content: [said(text)] });
+const outputText = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const itemOf = (text: string) => ({ ...item, status: "completed", content: [outputText(text)] });
 const responseOf = (text: string) => ({
   ...response,
   status: "completed",
@@ -122,12 +122,12 @@ const responsesStream: StreamPieces = {
     namedEventOf({ type: "response.created", response }),
     namedEventOf({ type: "response.in_progress", response }),
     namedEventOf({ type: "response.output_item.added", output_index: 0, item }),
-    namedEventOf({ type: "response.content_part.added", ...place, part: said("") }),
+    namedEventOf({ type: "response.content_part.added", ...place, part: outputText("") }),
   ]),
   each: WORDS.map((delta) => namedEventOf({ type: "response.output_text.delta", ...place, delta, logprobs: [] })),
   last: Buffer.concat([
     namedEventOf({ type: "response.output_text.done", ...place, text: streamed, logprobs: [] }),
-    namedEventOf({ type: "response.content_part.done", ...place, part: said(streamed) }),
+    namedEventOf({ type: "response.content_part.done", ...place, part: outputText(streamed) }),
     namedEventOf({ type: "response.output_item.done", output_index: 0, item: itemOf(streamed) }),
   ]),
   usage: undefined,

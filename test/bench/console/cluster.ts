@@ -65,16 +65,16 @@ function contenders(): readonly Contender[] {
 
 export const CLUSTER: Scenario<Given> = {
   name: "cluster",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const share = given.isQuick ? 0.1 : 1;
+      const share = input.isQuick ? 0.1 : 1;
       const governed = await startNodes(owner);
       await startTraffic(owner, governed, share);
       await pause(WARM_MS * Math.max(share, 0.3));
       const figures: Figure[] = [];
-      figures.push(...(await starts(owner, governed, given, Math.ceil(STARTS * share))));
-      figures.push(...(await idle(owner, governed, given, share)));
-      figures.push(...(await slow(owner, governed, given)));
+      figures.push(...(await starts(owner, governed, input, Math.ceil(STARTS * share))));
+      figures.push(...(await idle(owner, governed, input, share)));
+      figures.push(...(await slow(owner, governed, input)));
       return figures;
     }),
 };
@@ -151,7 +151,7 @@ function openAt(
   return openTerminal(owner, { args, columns, rows, env: { HOME: tmpdir() }, ...more });
 }
 
-async function starts(owner: Owner, governed: Governed, given: Given, count: number): Promise<readonly Figure[]> {
+async function starts(owner: Owner, governed: Governed, input: Given, count: number): Promise<readonly Figure[]> {
   const all = contenders().map((of) => ({
     of,
     firstMs: [] as number[],
@@ -161,7 +161,7 @@ async function starts(owner: Owner, governed: Governed, given: Given, count: num
   for (let at = 0; at < count; at += 1) {
     for (const { of, firstMs, liveMs, cpuMs } of all) {
       const begunAt = performance.now();
-      const terminal = openAt(owner, governed, of, { ...given, profileFolder: undefined }, USUAL);
+      const terminal = openAt(owner, governed, of, { ...input, profileFolder: undefined }, USUAL);
       await terminal.until("gateway");
       firstMs.push(performance.now() - begunAt);
       cpuMs.push(cpuMicros(terminal.pid) / 1e3);
@@ -182,9 +182,9 @@ interface Opened {
   readonly terminal: TestTerminal;
 }
 
-async function idle(owner: Owner, governed: Governed, given: Given, share: number): Promise<readonly Figure[]> {
+async function idle(owner: Owner, governed: Governed, input: Given, share: number): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
-  const opened = contenders().map((of) => ({ of, terminal: openAt(owner, governed, of, given, USUAL) }));
+  const opened = contenders().map((of) => ({ of, terminal: openAt(owner, governed, of, input, USUAL) }));
   for (const { terminal } of opened) await terminal.until(`${PROVIDERS} ok`);
   await pause(SETTLE_MS);
   figures.push(...(await rest(opened, "overview, 120x35", IDLE_MS * share, 3)));
@@ -247,10 +247,10 @@ async function rest(opened: readonly Opened[], name: string, ms: number, aim: nu
 }
 
 /** Time to open each view behind a slow line, from the key to its content. */
-async function slow(owner: Owner, governed: Governed, given: Given): Promise<readonly Figure[]> {
+async function slow(owner: Owner, governed: Governed, input: Given): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const of of contenders()) {
-    const terminal = openAt(owner, governed, of, given, USUAL, { baud: SLOW_BAUD });
+    const terminal = openAt(owner, governed, of, input, USUAL, { baud: SLOW_BAUD });
     await terminal.until(`${PROVIDERS} ok`);
     const took: { readonly name: string; readonly ms: number; readonly bytes: number }[] = [];
     for (const [name, shows] of VIEWS) {

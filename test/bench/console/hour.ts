@@ -19,11 +19,11 @@ const WARM_SHARE = 0.25;
 
 export const HOUR: Scenario<Given> = {
   name: "hour",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const wanted = given.isQuick ? ANSWERS / 10 : ANSWERS;
+      const wanted = input.isQuick ? ANSWERS / 10 : ANSWERS;
       const endpoint = await openEndpoint(owner, KEYS);
-      const terminal = openConsole(owner, endpoint, given, "hour");
+      const terminal = openConsole(owner, endpoint, input, "hour");
       await toKeys(terminal);
       const first = residentBytes(terminal.pid);
       const command = { changes: CHANGES, tables: ["keys"] } as const;

@@ -23,12 +23,12 @@ async function cpuPercent(pid: number, ms: number): Promise<number> {
 
 export const IDLE: Scenario<Given> = {
   name: "idle",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const ms = given.isQuick ? IDLE_MS / 6 : IDLE_MS;
+      const ms = input.isQuick ? IDLE_MS / 6 : IDLE_MS;
       const endpoint = await openEndpoint(owner, KEYS);
       const begunAt = performance.now();
-      const terminal = openConsole(owner, endpoint, given);
+      const terminal = openConsole(owner, endpoint, input);
       await terminal.until("gateway");
       const firstMs = performance.now() - begunAt;
       await terminal.until("live");

@@ -71,11 +71,11 @@ function figuresOf(name: string, took: readonly number[], aim: number | undefine
 
 export const LATENCY: Scenario<Given> = {
   name: "latency",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const presses = given.isQuick ? PRESSES / 10 : PRESSES;
+      const presses = input.isQuick ? PRESSES / 10 : PRESSES;
       const endpoint = await openEndpoint(owner, KEYS);
-      const terminal = openConsole(owner, endpoint, given);
+      const terminal = openConsole(owner, endpoint, input);
       await toKeys(terminal);
       await terminal.settled().catch(() => undefined);
       const still: number[] = [];
@@ -87,7 +87,7 @@ export const LATENCY: Scenario<Given> = {
       await endpoint.configure({ changes: 0, tables: [] });
       await pause(1_500);
       await endpoint.configure({ changes: 2, tables: ["keys"] });
-      const data = await written(terminal, () => pause(given.isQuick ? 4_000 : 20_000));
+      const data = await written(terminal, () => pause(input.isQuick ? 4_000 : 20_000));
       await endpoint.configure({ changes: 0, tables: [] });
       await toView(terminal, "pulse", "REQUESTS");
       await pause(1_000);

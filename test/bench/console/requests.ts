@@ -57,11 +57,11 @@ async function type(terminal: TestTerminal, isOver: () => boolean): Promise<read
 /** The same list from a stub whose recorder is fed at the rate, for a machine too small for that load and a console. */
 export const RECORDED: Scenario<Given> = {
   name: "requests-recorded",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const ms = (given.isQuick ? SECONDS / 4 : SECONDS) * 1_000;
+      const ms = (input.isQuick ? SECONDS / 4 : SECONDS) * 1_000;
       const endpoint = await openEndpoint(owner, 10);
-      const terminal = openConsole(owner, endpoint, given);
+      const terminal = openConsole(owner, endpoint, input);
       await terminal.until("Overview");
       await endpoint.configure({ changes: 0, tables: [], requests: PER_SECOND });
       await terminal.press(":");
@@ -82,14 +82,14 @@ export const RECORDED: Scenario<Given> = {
 
 export const REQUESTS: Scenario<Given> = {
   name: "requests",
-  run: (given) =>
+  run: (input) =>
     onStage(async (owner) => {
-      const stage = await openStage({ ...parseBenchOptions([]), isQuick: given.isQuick });
+      const stage = await openStage({ ...parseBenchOptions([]), isQuick: input.isQuick });
       owner.after(() => stage.end());
       const { gateway, shape } = await prepare(stage, "governed", { kind: "unary", model: CONFIG_MODEL });
       const server = await startGateway(gateway);
       owner.after(() => server.stop());
-      const seconds = given.isQuick ? SECONDS / 4 : SECONDS;
+      const seconds = input.isQuick ? SECONDS / 4 : SECONDS;
       let rate = PER_SECOND;
       const load = async (ofSeconds: number): Promise<Load> => {
         const [cpu, from] = [cpuMicros(server.pid), performance.now()];
@@ -110,7 +110,7 @@ export const REQUESTS: Scenario<Given> = {
       let coreShare = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
         alone.push(await load(seconds));
-        const terminal = openConsole(owner, { socket: socketIn(gateway.home ?? gateway.folder) }, given);
+        const terminal = openConsole(owner, { socket: socketIn(gateway.home ?? gateway.folder) }, input);
         await terminal.until("Overview");
         await terminal.press(":");
         terminal.type("requests\r");

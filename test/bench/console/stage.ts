@@ -65,10 +65,10 @@ async function nextMessage(child: ChildProcess): Promise<Counts> {
 export function openConsole(
   owner: Owner,
   { socket }: Pick<EndpointUnderTest, "socket">,
-  given: Given,
+  input: Given,
   as: "console" | "hour" = "console",
 ): TestTerminal {
-  const { profileFolder } = given;
+  const { profileFolder } = input;
   const profile = profileFolder === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profileFolder];
   const args = as === "console" ? [LAUNCHER, "console", "-socket", socket] : ["--import", "tsx", HOUR, socket];
   return openTerminal(owner, { args: [...profile, ...args], columns: COLUMNS, rows: ROWS, env: { HOME: tmpdir() } });

@@ -21,7 +21,7 @@ function scanOf(prefilter: Prefilter, hasPhones: boolean): Scan | undefined {
 
 export const COST: Scenario<BenchSpeed> = {
   name: "cost",
-  async run(given) {
+  async run(input) {
     const figures: Figure[] = [];
     for (const prefilter of ["pure", "native"] as const) {
       for (const hasPhones of [false, true]) {
@@ -36,7 +36,7 @@ export const COST: Scenario<BenchSpeed> = {
           const atMost = hasPhones ? MAX_WITH_PHONES_US : MAX_WITHOUT_PHONES_US;
           const aim: Aim | undefined = kind.endsWith("prose") ? { atMost } : undefined;
           const kilobytes = Buffer.byteLength(text) / 1_024;
-          const value = cpuMicrosOf(() => void scan(text), given) / kilobytes;
+          const value = cpuMicrosOf(() => void scan(text), input) / kilobytes;
           figures.push({ name: `${kind}: ${what}`, value, unit: "us/KB", aim, detail: "" });
         }
       }
@@ -47,12 +47,12 @@ export const COST: Scenario<BenchSpeed> = {
 
 export const LINEARITY: Scenario<BenchSpeed> = {
   name: "linearity",
-  async run(given) {
+  async run(input) {
     const scan = scanOf("pure", true);
     if (scan === undefined) return [];
     return Object.entries(HOSTILE).map(([name, make]) => {
       const [one, two] = [make(HOSTILE_LENGTH / 2), make(HOSTILE_LENGTH)].map((text) =>
-        cpuMicrosOf(() => void scan(text), given, 3),
+        cpuMicrosOf(() => void scan(text), input, 3),
       ) as [number, number];
       const detail = `${(one / 1e3).toFixed(1)} ms for 100,000 characters, ${(two / 1e3).toFixed(1)} ms for 200,000`;
       return { name: `twice as many ${name}`, value: two / one, unit: "times", aim: { atMost: MAX_GROWTH }, detail };

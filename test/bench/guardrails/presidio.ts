@@ -31,32 +31,32 @@ interface Answer {
   readonly found: readonly (readonly Scored[])[];
 }
 
-const leftOut = (why: string): readonly Figure[] => [
-  { name: "presidio", value: Number.NaN, unit: "", aim: undefined, detail: `left out: ${why}` },
+const leftOut = (reason: string): readonly Figure[] => [
+  { name: "presidio", value: Number.NaN, unit: "", aim: undefined, detail: `left out: ${reason}` },
 ];
 
 export const PRESIDIO: Scenario<BenchSpeed> = {
   name: "presidio",
-  async run(given) {
+  async run(input) {
     if (!existsSync(DATA)) return leftOut("the data is not beside the project (GATEWAY_GUARDRAIL_DATA)");
     const python = await peer("presidio");
     if (python.missing !== false) return leftOut(python.missing);
     return [
-      ...beside(given, python.path, "presidio_synth", "default"),
-      ...beside(given, python.path, "presidio_synth", "all"),
-      ...beside(given, python.path, "pii_patterns", "all"),
+      ...beside(input, python.path, "presidio_synth", "default"),
+      ...beside(input, python.path, "presidio_synth", "all"),
+      ...beside(input, python.path, "pii_patterns", "all"),
     ];
   },
 };
 
-function beside(given: BenchSpeed, python: string, name: string, recognizers: "default" | "all"): readonly Figure[] {
+function beside(input: BenchSpeed, python: string, name: string, recognizers: "default" | "all"): readonly Figure[] {
   const cases = readCases(`${name}.jsonl`);
   const texts = cases.map(({ text }) => text);
   const { version, entities, seconds, found: theirs } = analyzed(python, { texts, recognizers });
   const detector = detectorOf({});
   const ours = texts.map((text) => findingsIn(detector, text));
   const kilobytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / 1_024;
-  const ourMicros = cpuMicrosOf(() => texts.forEach((text) => void findingsIn(detector, text)), given, 5) / kilobytes;
+  const ourMicros = cpuMicrosOf(() => texts.forEach((text) => void findingsIn(detector, text)), input, 5) / kilobytes;
   const theirMicros = (seconds * 1e6) / kilobytes;
   const what = `${name}, ${recognizers === "all" ? "all recognizers" : "default recognizers"}`;
   const speed: Figure = {

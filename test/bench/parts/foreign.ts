@@ -25,7 +25,7 @@ export interface InstalledGateway {
    * `loopback` is the compiled piece that keeps a Node program off the network. Of our environment only the path is
    * passed.
    */
-  start(given: { readonly upstreamPort: number; readonly loopback: string; readonly model: string }): Promise<Piece>;
+  start(input: { readonly upstreamPort: number; readonly loopback: string; readonly model: string }): Promise<Piece>;
   /** Returns the request for it that corresponds to the gateway's. */
   asked(shape: RequestShape, upstreamPort: number): RequestShape;
 }

@@ -18,7 +18,7 @@ export interface ScenarioOptions {
 
 export interface Scenario<Given, Unit extends string = string> {
   readonly name: string;
-  run(given: Given): Promise<readonly Figure<Unit>[]>;
+  run(input: Given): Promise<readonly Figure<Unit>[]>;
 }
 
 export function usageOf(script: string): string {
@@ -68,10 +68,10 @@ export function readScenarioOptions(script: string, names: readonly string[]): S
 /** A failed measurement is a miss in the table, so that the others are still shown. */
 export async function guarded<Given, Unit extends string>(
   scenario: Scenario<Given, Unit>,
-  given: Given,
+  input: Given,
 ): Promise<readonly Figure[]> {
   try {
-    return await scenario.run(given);
+    return await scenario.run(input);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return [{ name: scenario.name, value: Number.NaN, unit: "", aim: { atLeast: 0 }, detail }];

@@ -28,9 +28,9 @@ interface Timed {
   readonly peakBytes: number;
 }
 
-async function largeState(given: Surroundings): Promise<readonly Figure[]> {
-  const keys = KEYS * given.scale;
-  const archive = join(given.folder, "archive.tar.gz");
+async function largeState(input: Surroundings): Promise<readonly Figure[]> {
+  const keys = KEYS * input.scale;
+  const archive = join(input.folder, "archive.tar.gz");
   const nodes: RaftNode[] = [];
   const figures: Figure[] = [];
   const add = (name: string, { ms, peakBytes }: Timed, detail: string): void => {
@@ -39,7 +39,7 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
     figures.push({ name: `${name}: most memory`, ...most, detail: "" });
   };
   try {
-    let first = await startAlone(given);
+    let first = await startAlone(input);
     nodes.push(first);
     const loading = await watched(first, () =>
       load(first, { what: "key", clients: CLIENTS, seconds: 3_600, count: keys }),
@@ -59,7 +59,7 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
     );
 
     await first.kill();
-    const restarted = startNode(first.options, given);
+    const restarted = startNode(first.options, input);
     nodes.push(restarted);
     const opening = await watched(restarted, () => restarted.ask({ kind: "open", options: restarted.options }));
     first = restarted;
@@ -70,7 +70,7 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
       `main thread away ${opening.value.longestTurnMs.toFixed(0)} ms at most; ${await rest(first)}`,
     );
 
-    const second = await startAlone(given);
+    const second = await startAlone(input);
     nodes.push(second);
     const restoring = await watched(second, () => second.ask({ kind: "restore", path: archive }));
     add(
@@ -81,7 +81,7 @@ async function largeState(given: Surroundings): Promise<readonly Figure[]> {
     await second.end();
 
     const start = { kind: "join", addresses: [first.options.forwardAddr], bootstrapAfterMs: undefined } as const;
-    const third = startNode(await describeNode("n3", start, given), given);
+    const third = startNode(await describeNode("n3", start, input), input);
     nodes.push(third);
     const isOver = new AbortController();
     const trickle = writeOn(first, isOver.signal);

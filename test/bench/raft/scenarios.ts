@@ -39,18 +39,18 @@ const POOL_JOBS = 8;
 const CONNECTIONS = 32;
 
 export const SCENARIOS: readonly Scenario[] = [
-  { name: "one-client", run: (given) => alone(given, 1, 0.45) },
-  { name: "many-clients", run: (given) => alone(given, 64, 3) },
+  { name: "one-client", run: (input) => alone(input, 1, 0.45) },
+  { name: "many-clients", run: (input) => alone(input, 64, 3) },
   { name: "three-nodes", run: threeNodes },
   { name: "leader-loss", run: leaderLoss },
   { name: "restart", run: restart },
   { name: "saturated", run: saturated },
 ];
 
-async function alone(given: Surroundings, clients: number, atLeast: number): Promise<readonly Figure[]> {
-  const node = await startAlone(given);
+async function alone(input: Surroundings, clients: number, atLeast: number): Promise<readonly Figure[]> {
+  const node = await startAlone(input);
   try {
-    const { ratio, detail } = await rounds([node], node, clients, given);
+    const { ratio, detail } = await rounds([node], node, clients, input);
     return [
       { name: `one node, ${clients} clients: commits a second`, value: ratio, unit: "R", aim: { atLeast }, detail },
     ];
@@ -59,10 +59,10 @@ async function alone(given: Surroundings, clients: number, atLeast: number): Pro
   }
 }
 
-async function threeNodes(given: Surroundings): Promise<readonly Figure[]> {
-  const nodes = await startCluster(3, given);
+async function threeNodes(input: Surroundings): Promise<readonly Figure[]> {
+  const nodes = await startCluster(3, input);
   try {
-    const { ratio, p99Ms, detail } = await rounds(nodes, await leaderOf(nodes), 64, given);
+    const { ratio, p99Ms, detail } = await rounds(nodes, await leaderOf(nodes), 64, input);
     const name = "three nodes on one disk, 64 clients";
     return [
       { name: `${name}: commits a second`, value: ratio, unit: "R", aim: { atLeast: 0.8 }, detail },
@@ -81,18 +81,18 @@ async function rounds(
   nodes: readonly RaftNode[],
   leader: RaftNode,
   clients: number,
-  given: Surroundings,
+  input: Surroundings,
 ): Promise<{ readonly ratio: number; readonly p99Ms: number; readonly detail: string }> {
   const shape = { what: "suspension", clients, count: ENDLESS } as const;
   await load(leader, { ...shape, seconds: WARM_UP_SECONDS });
   const cpuUs = (): number => nodes.reduce((sum, { pid }) => sum + cpuMicros(pid), 0);
   const samples: { ratio: number; perSecond: number; raw: number; p50Ms: number; p99Ms: number; cpuUs: number }[] = [];
-  let before = given.rawRate();
+  let before = input.rawRate();
   for (let round = 0; round < ROUNDS; round += 1) {
     const cpuBefore = cpuUs();
-    const { writes, perSecond, p50Ms, p99Ms } = await load(leader, { ...shape, seconds: ROUND_SECONDS * given.scale });
+    const { writes, perSecond, p50Ms, p99Ms } = await load(leader, { ...shape, seconds: ROUND_SECONDS * input.scale });
     const used = (cpuUs() - cpuBefore) / writes;
-    const after = given.rawRate();
+    const after = input.rawRate();
     const raw = (before + after) / 2;
     before = after;
     samples.push({ ratio: perSecond / raw, perSecond, raw, p50Ms, p99Ms, cpuUs: used });
@@ -109,9 +109,9 @@ async function rounds(
 }
 
 /** Time from the leader's death until either of the others accepts a write; both are tried constantly. */
-async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
-  const nodes = await startCluster(3, given);
-  const losses = Math.max(3, Math.round(LOSSES * given.scale));
+async function leaderLoss(input: Surroundings): Promise<readonly Figure[]> {
+  const nodes = await startCluster(3, input);
+  const losses = Math.max(3, Math.round(LOSSES * input.scale));
   const times: number[] = [];
   try {
     for (let loss = 0; loss < losses; loss += 1) {
@@ -121,7 +121,7 @@ async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
       const startedAt = performance.now();
       await Promise.any(others.map((node) => node.ask({ kind: "first-write" })));
       times.push(performance.now() - startedAt);
-      const again = startNode(leader.options, given);
+      const again = startNode(leader.options, input);
       nodes[nodes.indexOf(leader)] = again;
       await again.ask({ kind: "open", options: again.options });
       await Promise.all(nodes.map((node) => node.ask({ kind: "first-write" })));
@@ -136,9 +136,9 @@ async function leaderLoss(given: Surroundings): Promise<readonly Figure[]> {
   return [{ name, value: percentile(times, 0.99), unit: "ms", aim: { atMost: 3_000 }, detail }];
 }
 
-async function restart(given: Surroundings): Promise<readonly Figure[]> {
-  const entries = RESTART_ENTRIES * given.scale;
-  let node = await startAlone(given);
+async function restart(input: Surroundings): Promise<readonly Figure[]> {
+  const entries = RESTART_ENTRIES * input.scale;
+  let node = await startAlone(input);
   const opened: number[] = [];
   const written: number[] = [];
   try {
@@ -146,7 +146,7 @@ async function restart(given: Surroundings): Promise<readonly Figure[]> {
     await load(node, { what: "suspension", clients: 64, count: entries, seconds: 600 });
     for (let time = 0; time < RESTARTS; time += 1) {
       await node.kill();
-      node = startNode(node.options, given);
+      node = startNode(node.options, input);
       const done = await node.ask({ kind: "open", options: node.options });
       opened.push(done.ms);
       written.push(done.ms + (await node.ask({ kind: "first-write" })).ms);
@@ -172,9 +172,9 @@ async function restart(given: Surroundings): Promise<readonly Figure[]> {
   ];
 }
 
-async function saturated(given: Surroundings): Promise<readonly Figure[]> {
-  const node = await startAlone(given);
-  const shape = { what: "suspension", clients: 1, count: ENDLESS, seconds: LOAD_SECONDS * given.scale } as const;
+async function saturated(input: Surroundings): Promise<readonly Figure[]> {
+  const node = await startAlone(input);
+  const shape = { what: "suspension", clients: 1, count: ENDLESS, seconds: LOAD_SECONDS * input.scale } as const;
   const lines: string[] = [];
   const ratios: number[] = [];
   try {
@@ -183,7 +183,7 @@ async function saturated(given: Surroundings): Promise<readonly Figure[]> {
       const idle = await load(node, shape);
       const { port = 0 } = (await node.ask({ kind: "busy", poolJobs: POOL_JOBS })).value;
       const isOver = new AbortController();
-      const traffic = keepAsking(port, isOver.signal, given);
+      const traffic = keepAsking(port, isOver.signal, input);
       const { value, longestTurnMs } = await node.ask({ kind: "load", shape });
       isOver.abort();
       const answered = await traffic;

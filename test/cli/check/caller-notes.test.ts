@@ -43,8 +43,8 @@ test("each source of credentials is a line with the profile of its callers", asy
   };
   const { status, lines, out } = await check(t, deployment, NODE, "-offline");
   assert.equal(status, 0, out);
-  const told = lines.filter((line) => /^note {2}node: (accepts|refuses v|names|also)/.test(line));
-  assert.deepEqual(told, [
+  const found = lines.filter((line) => /^note {2}node: (accepts|refuses v|names|also)/.test(line));
+  assert.deepEqual(found, [
     "note  node: names https://models.example.com as its URL",
     "note  node: accepts virtual keys",
     "note  node: accepts tokens of corp for the audience models, from users, with the profile that the claim groups selects, otherwise the profile staff",

@@ -12,7 +12,7 @@ import { bufferIo } from "../buffer-io.ts";
 const DAY_MS = 24 * 60 * 60 * 1000;
 const authority = await testAuthority();
 const now = Date.now();
-const sound = await authority.issue();
+const valid = await authority.issue();
 
 /** Returns the status, and the lines about the certificate; the folder is written as `DIR`. */
 async function check(owner: Owner, { chain, key }: Pair, mode = 0o600) {
@@ -29,7 +29,7 @@ async function check(owner: Owner, { chain, key }: Pair, mode = 0o600) {
 const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly RegExp[]])[] = [
   [
     "a sound one is told with its names, issuer and end",
-    async () => sound,
+    async () => valid,
     0,
     [
       /^ok {4}certificate: DIR\/tls\.crt: for localhost, 127\.0\.0\.1, issued by test intermediate, valid until \d{4}-\d\d-\d\d \(\d\d days\)$/,
@@ -55,7 +55,7 @@ const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly R
   ],
   [
     "a key of another fails",
-    async () => ({ chain: sound.chain, key: (await authority.issue()).key }),
+    async () => ({ chain: valid.chain, key: (await authority.issue()).key }),
     1,
     [/^fail {2}certificate: DIR\/tls\.key: the key does not belong to the certificate in DIR\/tls\.crt$/],
   ],
@@ -69,16 +69,16 @@ const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly R
 
 for (const [what, pair, status, message] of CASES) {
   test(what, async (t) => {
-    const told = await check(t, await pair());
-    assert.equal(told.status, status, told.lines.join("\n"));
-    assert.equal(told.lines.length, message.length, told.lines.join("\n"));
-    for (const [at, each] of message.entries()) assert.match(told.lines[at] ?? "", each);
-    assert.ok(!told.lines.join("\n").includes(told.key.slice(40, 80)));
+    const result = await check(t, await pair());
+    assert.equal(result.status, status, result.lines.join("\n"));
+    assert.equal(result.lines.length, message.length, result.lines.join("\n"));
+    for (const [at, each] of message.entries()) assert.match(result.lines[at] ?? "", each);
+    assert.ok(!result.lines.join("\n").includes(result.key.slice(40, 80)));
   });
 }
 
 test("a world-readable key is noted", async (t) => {
-  const { status, lines } = await check(t, sound, 0o644);
+  const { status, lines } = await check(t, valid, 0o644);
   assert.equal(status, 0);
   assert.equal(
     lines[1],

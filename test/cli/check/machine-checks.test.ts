@@ -149,21 +149,21 @@ test("files that others may read or change are named, with the command that fixe
   await chmod(join(files.dir, "data"), 0o750);
   const { status, lines } = await check(files.nodePath);
   assert.equal(status, 0, lines.join("\n"));
-  const said = lines.join("\n");
+  const text = lines.join("\n");
   assert.match(
-    said,
+    text,
     new RegExp(
       `^note {2}secret file: other users of this machine can read ${open} \\(mode 0644\\): run \`chmod o-r ${open}\`$`,
       "m",
     ),
   );
   assert.match(
-    said,
+    text,
     new RegExp(
       `^note {2}configuration: other users of this machine can change ${files.nodePath} \\(mode 0666\\): run \`chmod go-w `,
       "m",
     ),
   );
-  assert.match(said, /^note {2}cluster\.data_dir: .* \(mode 0750\): run `chmod 700 /m);
-  assert.doesNotMatch(said, /CLOSED/);
+  assert.match(text, /^note {2}cluster\.data_dir: .* \(mode 0750\): run `chmod 700 /m);
+  assert.doesNotMatch(text, /CLOSED/);
 });

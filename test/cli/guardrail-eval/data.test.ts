@@ -60,9 +60,9 @@ test("an invalid line is refused with its place and the reason", () => {
 });
 
 test("an unknown key is reported with the closest known one", () => {
-  const told: string[] = [];
-  caseOf({ number: 1, text: '{"text":"a","span":[]}' }, "d", (_, words) => told.push(words));
-  assert.deepEqual(told, [`d:1: the key "span" is not read (did you mean 'spans'?)`]);
+  const reported: string[] = [];
+  caseOf({ number: 1, text: '{"text":"a","span":[]}' }, "d", (_, words) => reported.push(words));
+  assert.deepEqual(reported, [`d:1: the key "span" is not read (did you mean 'spans'?)`]);
 });
 
 test("lines are the same however the bytes are cut; byte order marks and CR are dropped", async () => {

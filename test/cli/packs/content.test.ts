@@ -105,9 +105,10 @@ for (const pack of PACKS) {
       return adding.kind === "refused" ? adding.problems.join("\n") : "";
     };
     const needs = chain.filter(({ objects }) => objects.some(({ value }) => value["classify"] ?? value["embed"]));
-    const said = refusals("", chain);
-    assert.equal(said === "", needs.length === 0);
-    for (const { id } of needs) assert.match(said, new RegExp(`of \`${id}\` needs a model .*gateway models pin -name`));
+    const result = refusals("", chain);
+    assert.equal(result === "", needs.length === 0);
+    for (const { id } of needs)
+      assert.match(result, new RegExp(`of \`${id}\` needs a model .*gateway models pin -name`));
     if (pack.buildsOn.length > 0) assert.match(refusals(trial, [pack]), /builds on `.*add `.*` first/);
     const [object] = pack.objects;
     if (object === undefined) return;

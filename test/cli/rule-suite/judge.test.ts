@@ -102,17 +102,17 @@ test("a model without a provider fails, whatever is expected", () => {
 });
 
 test("rules see the caller as in the gateway", () => {
-  const told = (caller: string, condition: string): boolean => {
+  const isAllowed = (caller: string, condition: string): boolean => {
     const against = subject({ access_rules: [rule("r", condition, { action: "allow" })] });
     return judged(`caller: ${caller}\nrequest: { model: gpt-5 }\nexpect: allow\nby: r`, against).passes;
   };
   const user = "{ user: { issuer: corp, subject: u1, email: a@b.c }, agent: { subject: app } }";
-  assert.ok(told(user, 'user.name == "a@b.c" && user.subject == "u1" && user.issuer == "corp"'));
-  assert.ok(told(user, 'agent.name == "app" && agent.issuer == "corp" && key.name == ""'));
-  assert.ok(told("{ user: { issuer: corp, subject: u1 } }", 'user.name == "u1" && agent.subject == ""'));
-  assert.ok(told("{ agent: { issuer: mesh, subject: w1, name: w } }", 'agent.name == "w" && user.subject == ""'));
-  assert.ok(told("{ key: { name: k, metadata: { team: 7 } } }", 'key.metadata.team == "7"'));
-  assert.ok(!told("{ key: { name: k } }", 'key.name == "another"'));
+  assert.ok(isAllowed(user, 'user.name == "a@b.c" && user.subject == "u1" && user.issuer == "corp"'));
+  assert.ok(isAllowed(user, 'agent.name == "app" && agent.issuer == "corp" && key.name == ""'));
+  assert.ok(isAllowed("{ user: { issuer: corp, subject: u1 } }", 'user.name == "u1" && agent.subject == ""'));
+  assert.ok(isAllowed("{ agent: { issuer: mesh, subject: w1, name: w } }", 'agent.name == "w" && user.subject == ""'));
+  assert.ok(isAllowed("{ key: { name: k, metadata: { team: 7 } } }", 'key.metadata.team == "7"'));
+  assert.ok(!isAllowed("{ key: { name: k } }", 'key.name == "another"'));
 });
 
 test("the profile of a token is the one its claims select, else its issuer's", () => {

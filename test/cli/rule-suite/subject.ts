@@ -77,9 +77,9 @@ interface Ran {
 /** `text` is the YAML of a suite. */
 export function runSuite(text: string, against: Subject): Ran {
   const read = readSuite({ name: "suite.yaml", text });
-  const told = read.problems.map(formatProblem);
+  const found = read.problems.map(formatProblem);
   const resolved = read.document && resolveCases(read, read.document, against);
-  const mistakes = [...told, ...(resolved?.mistakes ?? [])].map((line) => line.replace(/^suite\.yaml:/, ""));
+  const mistakes = [...found, ...(resolved?.mistakes ?? [])].map((line) => line.replace(/^suite\.yaml:/, ""));
   const cases = (resolved?.cases ?? []).flatMap((it) => (it.kind === "access" ? [it] : []));
   return { mistakes, judgements: cases.map(judgeCase) };
 }

@@ -113,9 +113,9 @@ test("sign-in continues if a browser cannot be started", async (t) => {
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const io = { env: { BROWSER: join(home.directory, "missing") } };
-  const { status, io: said } = await login({ home, url: gateway.url, provider, io });
+  const { status, io: found } = await login({ home, url: gateway.url, provider, io });
   assert.equal(status, 0);
-  assert.match(said.err(), /The browser could not be started\. -device signs in without one\./);
+  assert.match(found.err(), /The browser could not be started\. -device signs in without one\./);
 });
 
 test("a refusal by the provider is shown in the terminal and in the browser, and nothing is stored", async (t) => {
@@ -125,9 +125,9 @@ test("a refusal by the provider is shown in the terminal and in the browser, and
   const as = { login: "alice", cancels: true };
   const { status, io, arrived } = await login({ home, url: gateway.url, provider, as });
   assert.equal(status, 1);
-  const words = `the identity provider ${provider.issuer} refused: access_denied (End-User aborted interaction)`;
-  assert.ok(io.err().endsWith(`gateway login: ${words}\n`), io.err());
-  assert.ok(arrived.body.includes(`<p>The sign-in failed: ${words}.</p>`), arrived.body);
+  const text = `the identity provider ${provider.issuer} refused: access_denied (End-User aborted interaction)`;
+  assert.ok(io.err().endsWith(`gateway login: ${text}\n`), io.err());
+  assert.ok(arrived.body.includes(`<p>The sign-in failed: ${text}.</p>`), arrived.body);
   assert.equal(home.read(gateway.url), undefined);
 });
 

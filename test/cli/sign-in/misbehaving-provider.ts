@@ -56,9 +56,9 @@ export async function startLyingProvider(
     issuer,
     async prepare(nonce, { claims = {}, isForeignKey = false, isMissing = false }) {
       const now = Math.floor(Date.now() / 1_000);
-      const sound = { iss: issuer, aud: "gateway-cli", sub: "alice", nonce, iat: now, exp: now + 3_600 };
+      const valid = { iss: issuer, aud: "gateway-cli", sub: "alice", nonce, iat: now, exp: now + 3_600 };
       const key = isForeignKey ? foreign.privateKey : own.privateKey;
-      const idToken = await new SignJWT({ ...sound, ...claims })
+      const idToken = await new SignJWT({ ...valid, ...claims })
         .setProtectedHeader({ alg: "RS256", kid: "k" })
         .sign(key);
       tokens = {

@@ -83,8 +83,8 @@ test("a file that others can read is refused", (t) => {
   const path = home.path(URL_A);
   for (const mode of [0o640, 0o604, 0o620]) {
     chmodSync(path, mode);
-    const words = `other users have access to it (mode ${mode.toString(8)})`;
-    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unsafe", path, reason: words });
+    const text = `other users have access to it (mode ${mode.toString(8)})`;
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unsafe", path, reason: text });
   }
 });
 

@@ -47,10 +47,10 @@ test("a verified trail prints a line per chain and a total, with status 0", asyn
 test("swapped lines are reported with their number and first place, and are not an error", async (context) => {
   const swapped = [0, 2, 1, 3].map((at) => made.lines[at] ?? "");
   const cwd = folder(context, { trail: textOf(swapped) });
-  const told = `ok   n1 ${kid} 0..3, 4 records, 1 record behind a later one (the first at trail:3)\n`;
+  const text = `ok   n1 ${kid} 0..3, 4 records, 1 record behind a later one (the first at trail:3)\n`;
   assert.deepEqual(await verb(["trail"], { cwd }), {
     status: 0,
-    out: `${told}${NOT_JUDGED}\n1 chain, 4 records: verified\n`,
+    out: `${text}${NOT_JUDGED}\n1 chain, 4 records: verified\n`,
     err: "",
   });
 });

@@ -328,8 +328,8 @@ test("a socket in a missing directory is a note, and nothing is created", async 
   const files = await writeFiles(t, {}, { admin: { local_socket: "run/admin.sock" } });
   const checked = await check(files);
   assert.equal(checked.status, 0, checked.io.out());
-  const words = `${join(files.dir, "run")} does not exist: create it before the gateway starts`;
-  assert.deepEqual(of(checked, "note  admin.local_socket"), [`note  admin.local_socket: ${words}`]);
+  const text = `${join(files.dir, "run")} does not exist: create it before the gateway starts`;
+  assert.deepEqual(of(checked, "note  admin.local_socket"), [`note  admin.local_socket: ${text}`]);
   assert.deepEqual((await readdir(files.dir)).sort(), ["deployment.yaml", "node.yaml"]);
 });
 

@@ -98,8 +98,8 @@ test("bash in a terminal completes the typed text with Tab", { skip: lacksTermin
   try {
     const rcfile = join(directory, "rc");
     // Replaces the program and prints its arguments.
-    const told = `PS1=; gateway() { printf '<%s>' "$@"; echo; }\nbind 'set bell-style none'\n`;
-    writeFileSync(rcfile, `${told}${await script("bash")}`);
+    const text = `PS1=; gateway() { printf '<%s>' "$@"; echo; }\nbind 'set bell-style none'\n`;
+    writeFileSync(rcfile, `${text}${await script("bash")}`);
     const { stdout, status } = spawnSync("script", ["-qec", shell, "/dev/null"], {
       input: "gateway aud\tver\t-hea\tx\ngateway help snap\tres\t\ngateway -dial\tmes\t\nexit 0\n",
       env: { PATH: process.env["PATH"], RCFILE: rcfile, TERM: "dumb", HOME: directory },
@@ -107,9 +107,9 @@ test("bash in a terminal completes the typed text with Tab", { skip: lacksTermin
       timeout: 20_000,
     });
     assert.equal(status, 0, stdout);
-    const given = stdout.split(/\r?\n/).filter((line) => line.startsWith("<"));
+    const suggested = stdout.split(/\r?\n/).filter((line) => line.startsWith("<"));
     assert.deepEqual(
-      given,
+      suggested,
       ["<audit><verify><-heads><x>", "<help><snapshot><restore>", "<-dialect><messages>"],
       stdout,
     );

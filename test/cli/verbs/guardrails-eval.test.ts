@@ -126,20 +126,20 @@ test("without -sweep and -verdicts their keys are absent, and -errors 0 lists no
 });
 
 test("a missed mark is listed with what dropped its finding", async (t) => {
-  const why = async (guardrails: object, one: object) => {
+  const reason = async (guardrails: object, one: object) => {
     const { wrong } = await report(t, ["a.jsonl"], { guardrails, files: { "a.jsonl": jsonLines([one]) } });
     return wrong[0].missed[0].near.map(({ type, by }: { type: string; by: string }) => `${type} ${by}`);
   };
   const email = marked("write to ada@example.com", "ada@example.com", "EMAIL_ADDRESS");
   const detectors = [{ type: "pii", prefilter: "pure", entities: ["EMAIL_ADDRESS"] }];
   const listed = { detectors, allow_list: ["ada@example.com"] };
-  assert.deepEqual(await why(listed, email), ["EMAIL_ADDRESS allow_list"]);
+  assert.deepEqual(await reason(listed, email), ["EMAIL_ADDRESS allow_list"]);
   const late = marked("on 12/31/1999", "12/31/1999", "DATE_TIME");
   const dates = [{ type: "pii", prefilter: "pure", entities: ["DATE_TIME"] }];
-  assert.deepEqual(await why({ detectors: dates, score_threshold: 0.99 }, late), ["DATE_TIME score_threshold"]);
-  assert.deepEqual(await why({ detectors: [{ ...dates[0], threshold: 0.99 }] }, late), ["DATE_TIME threshold"]);
+  assert.deepEqual(await reason({ detectors: dates, score_threshold: 0.99 }, late), ["DATE_TIME score_threshold"]);
+  assert.deepEqual(await reason({ detectors: [{ ...dates[0], threshold: 0.99 }] }, late), ["DATE_TIME threshold"]);
   const other = marked("write to ada@example.com", "ada@example", "EMAIL_ADDRESS");
-  assert.deepEqual(await why({ detectors }, other), ["EMAIL_ADDRESS kept"]);
+  assert.deepEqual(await reason({ detectors }, other), ["EMAIL_ADDRESS kept"]);
 });
 
 test("labels are sets, clean cases count false alarms, and a case without marks is not counted", async (t) => {

@@ -61,8 +61,9 @@ test("a failing case exits with 1, and its line has place, expectation and resul
   assert.equal(status, 1);
   assert.equal(err, "");
   const lines = out.split("\n");
-  const told = "fail  team: m3 is open: rules/a.yaml:6:5: expected allow; denied by no-m3 (deployment): Not m3.";
-  assert.equal(lines[1], told);
+  const expectedText =
+    "fail  team: m3 is open: rules/a.yaml:6:5: expected allow; denied by no-m3 (deployment): Not m3.";
+  assert.equal(lines[1], expectedText);
   assert.equal(lines[2], "2 cases: 1 passes, 1 fails");
 });
 

@@ -139,14 +139,14 @@ export function config(
 export const texts = (lines: readonly Line[]): readonly string[] => lines.map(textOfLine);
 
 /** Returns the initial values of a dialog, merged with the given ones. */
-export const valuesOf = ({ fields }: Dialog, given: FieldValues = {}): FieldValues => ({
+export const valuesOf = ({ fields }: Dialog, input: FieldValues = {}): FieldValues => ({
   ...Object.fromEntries(fields.map(({ id, initial }) => [id, initial])),
-  ...given,
+  ...input,
 });
 
 /** Returns `Label: text`, one line each. */
-export const told = (dialog: Dialog, context: Context, given: FieldValues = {}): readonly string[] =>
-  dialog.lines(valuesOf(dialog, given), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
+export const linesOf = (dialog: Dialog, context: Context, input: FieldValues = {}): readonly string[] =>
+  dialog.lines(valuesOf(dialog, input), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
 
 export interface CarriedOut {
   readonly method: string;

@@ -131,13 +131,13 @@ test("every possible reduction has a majority before and after", () => {
     maxLength: 9,
   });
   fc.assert(
-    fc.property(some, (given) => {
-      const members = given.map(({ voter, isSilent }, at) => ({
+    fc.property(some, (input) => {
+      const members = input.map(({ voter, isSilent }, at) => ({
         id: `n${at}`,
         voter,
         state: isSilent ? ("silent" as const) : ("reachable" as const),
       }));
-      const keep = given.flatMap(({ isKept }, at) => (isKept ? [`n${at}`] : []));
+      const keep = input.flatMap(({ isKept }, at) => (isKept ? [`n${at}`] : []));
       const isDecided = (those: readonly Member[]): boolean => {
         const votes = those.filter(({ voter }) => voter);
         return votes.filter(({ state }) => state !== "silent").length * 2 > votes.length;

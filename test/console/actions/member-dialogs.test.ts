@@ -20,11 +20,11 @@ import {
   contextOf,
   leader,
   learner,
+  linesOf,
   member,
   NOW,
   silent,
   status,
-  told,
   valuesOf,
 } from "./cluster-fixtures.ts";
 
@@ -45,7 +45,7 @@ function doneBy(task: Task): readonly string[] {
   }
 }
 
-const taskOf = (dialog: Dialog, given: FieldValues = {}) => doneBy(dialog.task(valuesOf(dialog, given), three));
+const taskOf = (dialog: Dialog, input: FieldValues = {}) => doneBy(dialog.task(valuesOf(dialog, input), three));
 
 test("leadership can be handed to a reachable voter that is not the leader", () => {
   assert.equal(whyNotLeader("n2", three), undefined);
@@ -62,7 +62,7 @@ test("leadership can be handed to a reachable voter that is not the leader", () 
 
 test("handing over leadership shows the leader and the lag, and asks for y", () => {
   const dialog = leadDialog("n2");
-  assert.deepEqual(told(dialog, three), [
+  assert.deepEqual(linesOf(dialog, three), [
     "Effect: n2 leads, n1 follows",
     "Meanwhile: writes wait for a second or two; model requests do not",
     "Lag: 3 entries",
@@ -73,7 +73,7 @@ test("handing over leadership shows the leader and the lag, and asks for y", () 
 
 test("removing a member shows the new quorum and asks for its id", () => {
   const dialog = removeDialog("n3");
-  assert.deepEqual(told(dialog, three), [
+  assert.deepEqual(linesOf(dialog, three), [
     "Now: 3 voters, quorum 2, tolerates no further loss",
     "Consequence: members 3 -> 2; 2 voters, quorum 2, tolerates no loss",
     ": LOSING EITHER NODE STOPS WRITES. Add a node first",
@@ -87,7 +87,7 @@ test("removing a member shows the new quorum and asks for its id", () => {
 
 test("removing the leader says that it hands over first", () => {
   const all = contextOf({ list_cluster_members: [leader("n1"), member("n2"), member("n3")], get_status: status() });
-  assert.ok(told(removeDialog("n1"), all).includes("Leader: n1 leads: it hands leadership over first"));
+  assert.ok(linesOf(removeDialog("n1"), all).includes("Leader: n1 leads: it hands leadership over first"));
 });
 
 for (const { title, members, id, why } of [
@@ -118,7 +118,7 @@ test("a prune opens with the reachable members ticked, and shows state and conse
     snapshot: "undecided",
     snapshot_file: "gateway-20261120-140207.tgz",
   });
-  assert.deepEqual(told(dialog, three), [
+  assert.deepEqual(linesOf(dialog, three), [
     "Now: leader n1; voters n1 n2 n3",
     ": 3 voters, quorum 2, tolerates no further loss",
     ": n3 silent, last heard of 14m 20s ago",
@@ -132,22 +132,22 @@ test("a prune opens with the reachable members ticked, and shows state and conse
 
 test("a prune requires a decision about the snapshot, a removed member and a remaining quorum", () => {
   const dialog = pruneDialog(three);
-  const why = (given: FieldValues) => dialog.blockedReason?.(valuesOf(dialog, given), three);
-  assert.equal(why({}), "choose whether a snapshot is saved first, or skipped");
-  assert.equal(why({ snapshot: "skip" }), undefined);
-  assert.equal(why({ snapshot: "save first" }), undefined);
-  assert.equal(why({ snapshot: "save first", snapshot_file: " " }), "a file name is needed");
-  assert.equal(why({ snapshot: "skip", keep: "n1,n2,n3" }), "every member stays: there is nothing to do");
-  assert.equal(why({ snapshot: "skip", keep: "" }), "no member stays: tick at least one");
+  const reason = (input: FieldValues) => dialog.blockedReason?.(valuesOf(dialog, input), three);
+  assert.equal(reason({}), "choose whether a snapshot is saved first, or skipped");
+  assert.equal(reason({ snapshot: "skip" }), undefined);
+  assert.equal(reason({ snapshot: "save first" }), undefined);
+  assert.equal(reason({ snapshot: "save first", snapshot_file: " " }), "a file name is needed");
+  assert.equal(reason({ snapshot: "skip", keep: "n1,n2,n3" }), "every member stays: there is nothing to do");
+  assert.equal(reason({ snapshot: "skip", keep: "" }), "no member stays: tick at least one");
   assert.match(
-    why({ snapshot: "skip", keep: "n1,n3" }) ?? "",
+    reason({ snapshot: "skip", keep: "n1,n3" }) ?? "",
     /^only 1 of the 2 voters that would stay can be reached/,
   );
 });
 
 test("a prune without a quorum points to the recovery guide", () => {
   const lost = contextOf({ list_cluster_members: [member("n1"), silent("n2"), silent("n3")], get_status: status() });
-  const lines = told(pruneDialog(lost), lost);
+  const lines = linesOf(pruneDialog(lost), lost);
   assert.ok(
     lines.includes(": Close this dialog and press H: the recovery guide is for a majority that is lost permanently"),
   );
@@ -197,12 +197,12 @@ test("a follower saves its own state, and says so", () => {
   const follower = contextOf({ list_cluster_members: THREE, get_status: status({ node: "n2", role: "follower" }) });
   const dialog = pruneDialog(follower);
   const values = { snapshot: "save this node's first" };
-  const lines = told(dialog, follower, values);
+  const lines = linesOf(dialog, follower, values);
   assert.ok(lines.some((line) => line.includes("the state of n2 is saved, which may lack the newest writes")));
   const [first] = dialog.commands?.(valuesOf(dialog, { ...values, snapshot_file: "a.tgz" }), follower) ?? [];
   assert.equal(first, "gateway snapshot save -socket /run/gateway/admin.sock -stale a.tgz");
   assert.ok(
-    told(pruneDialog(three), follower, { snapshot: "save first" }).some((line) => line.endsWith("start again")),
+    linesOf(pruneDialog(three), follower, { snapshot: "save first" }).some((line) => line.endsWith("start again")),
   );
   const alone = saveSnapshot(follower);
   assert.equal(alone.kind === "ask" && alone.label, "save n2's state, which may lack the newest writes, to");
@@ -227,7 +227,7 @@ test("a snapshot's proposed file name is the time to the second, and no further 
 
 test("a restore shows what is lost, asks for the leader's id and proposes a snapshot first", () => {
   const dialog = restoreDialog("old\u001b.tgz", three);
-  assert.deepEqual(told(dialog, three).slice(0, 4), [
+  assert.deepEqual(linesOf(dialog, three).slice(0, 4), [
     "Effect: replaces ALL replicated state of this cluster with old\\u001b.tgz",
     ": The current state is lost, on every node",
     "Replaced: keys, budgets, suspensions, sources with their history, sealed secrets, audit heads",

@@ -13,7 +13,7 @@ import {
 } from "../../../src/console/actions/source-dialogs.ts";
 import type { Action } from "../../../src/console/model/action.ts";
 import type { Dialog } from "../../../src/console/model/dialog.ts";
-import { carriedOut, config, contextOf, leader, member, source, told, valuesOf } from "./cluster-fixtures.ts";
+import { carriedOut, config, contextOf, leader, linesOf, member, source, valuesOf } from "./cluster-fixtures.ts";
 
 const MEMBERS = [leader("n1"), member("n2"), member("n3")];
 const API = {
@@ -43,11 +43,11 @@ function actionOf(dialog: Dialog): Action {
 }
 
 test("a source that belongs to a file is not written by the API", () => {
-  const why =
+  const reason =
     "the deployment document /etc/gateway/deployment.yaml is the single writer: edit it and run `gateway config reload` (R in the console)";
-  assert.equal(whyNotWritable(file), why);
-  assert.equal(whyNotRollback("default", 117, file), why);
-  assert.equal(whyNotDeletable("default", file), why);
+  assert.equal(whyNotWritable(file), reason);
+  assert.equal(whyNotRollback("default", 117, file), reason);
+  assert.equal(whyNotDeletable("default", file), reason);
   assert.equal(whyNotWritable(api), undefined);
 });
 
@@ -97,7 +97,7 @@ for (const [name, dialog, request] of REHEARSED) {
 }
 
 test("a reload shows what is applied where, the state of the file and what to do", () => {
-  assert.deepEqual(told(reloadDialog(file), file), [
+  assert.deepEqual(linesOf(reloadDialog(file), file), [
     "Effect: apply /etc/gateway/deployment.yaml to all 3 nodes",
     "File: DIVERGED  version 42 has other content than what is stored",
     "What to do: raise `version` in the file",
@@ -109,7 +109,7 @@ test("a reload shows what is applied where, the state of the file and what to do
 test("a reload does not ask for a reload", () => {
   const remedy = "run `gateway config reload`, or send SIGHUP to the process";
   const context = contextOf({ get_config: config("diverged", { remedy }) });
-  assert.ok(!told(reloadDialog(context), context).some((row) => row.startsWith("What to do")));
+  assert.ok(!linesOf(reloadDialog(context), context).some((row) => row.startsWith("What to do")));
 });
 
 for (const [state, forecast] of [
@@ -120,7 +120,7 @@ for (const [state, forecast] of [
 ] as const) {
   test(`a reload forecasts what becomes of a file that is ${state}`, () => {
     const context = contextOf({ get_config: config(state) });
-    const lines = told(reloadDialog(context), context);
+    const lines = linesOf(reloadDialog(context), context);
     assert.equal(lines.at(-1), `Forecast: ${forecast}`);
     assert.equal(lines[0], "Effect: apply /etc/gateway/deployment.yaml to all nodes");
     assert.equal(whyNotReloadable(contextOf({ get_config: config(state) })), undefined);
@@ -162,7 +162,7 @@ test("a reload reports whether anything was applied", async () => {
 
 test("a rollback names the new revision, and replaces only the shown one", async () => {
   const dialog = rollbackDialog("default", 115, api);
-  assert.deepEqual(told(dialog, api), [
+  assert.deepEqual(linesOf(dialog, api), [
     "Effect: writes revision 115 again as the newest, 119, on all 3 nodes",
     "Newest: revision 118, by ci@example 21m ago",
     "Guard: refused if the whole configuration is not valid, or if revision 118 is no longer the newest",
@@ -191,7 +191,7 @@ test("a rollback to the newest revision is refused", () => {
 
 test("a deletion asks for the name and says what stays", async () => {
   const dialog = deleteSourceDialog("default", api);
-  assert.deepEqual(told(dialog, api), [
+  assert.deepEqual(linesOf(dialog, api), [
     "Effect: what default defines is gone from the running deployment, on all 3 nodes",
     "Unchanged: 1 other source",
     "Guard: refused if what remains is not valid",
@@ -214,7 +214,7 @@ test("a deletion asks for the name and says what stays", async () => {
 
 test("a new revision replaces only the shown one", () => {
   const dialog = putDocumentDialog("team-ml", "team.yaml", api);
-  assert.deepEqual(told(dialog, api), [
+  assert.deepEqual(linesOf(dialog, api), [
     "Document: local file team.yaml",
     "Effect: replaces revision 7 of team-ml on all 3 nodes",
     "Guard: refused if the whole configuration is not valid, or if revision 7 is no longer the newest",
@@ -229,7 +229,7 @@ test("a new revision replaces only the shown one", () => {
 test("a new source is created unless someone else created it first", () => {
   const dialog = putDocumentDialog("default", "team.yaml", api);
   const values = valuesOf(dialog, { source: "team-new" });
-  assert.equal(told(dialog, api, values)[1], "Effect: makes the source team-new, in force on all 3 nodes");
+  assert.equal(linesOf(dialog, api, values)[1], "Effect: makes the source team-new, in force on all 3 nodes");
   assert.deepEqual(dialog.task(values, api), {
     kind: "job",
     job: { kind: "put_document", source: "team-new", file: "team.yaml", revision: 0 },

@@ -148,12 +148,12 @@ test("results name the duration, or that traffic is accepted again", async (cont
 
 test("a reason that the admin API would refuse cannot be confirmed", () => {
   const dialog = suspendDialog(provider("acme-chat"), incident);
-  const why = (reason: string) => dialog.blockedReason?.(answersOf(dialog, { reason }), incident);
-  assert.equal(why("console: incident"), undefined);
-  assert.equal(why("x".repeat(500)), undefined);
-  assert.equal(why(""), "type a reason: callers read it");
+  const reason = (reason: string) => dialog.blockedReason?.(answersOf(dialog, { reason }), incident);
+  assert.equal(reason("console: incident"), undefined);
+  assert.equal(reason("x".repeat(500)), undefined);
+  assert.equal(reason(""), "type a reason: callers read it");
   for (const bad of ["x".repeat(501), "a\nb", "\u007f"]) {
-    assert.equal(why(bad), "1 to 500 characters, no control characters");
+    assert.equal(reason(bad), "1 to 500 characters, no control characters");
   }
 });
 
@@ -271,13 +271,14 @@ test("a new suspension asks for kind and name, and suggests known names", () => 
     linesOf(dialog, incident, { name: "acme-alt" })[0] ?? "",
     /^Effect: new requests skip acme-alt on all 3/,
   );
-  const why = (values: Readonly<Record<string, string>>) => dialog.blockedReason?.(answersOf(dialog, values), incident);
-  assert.equal(why({}), "type the name of what to suspend");
-  assert.equal(why({ name: "acme" }), "there is no provider named acme");
-  assert.equal(why({ name: "beta-labs" }), "provider:beta-labs is suspended already, by alice@example");
-  assert.match(why({ kind: "model", name: "acme-*" }) ?? "", /names one model/);
-  assert.match(why({ kind: "key", name: "a b" }) ?? "", /^a b cannot be suspended:/);
-  assert.equal(why({ kind: "model", name: "any-model" }), undefined);
+  const reason = (values: Readonly<Record<string, string>>) =>
+    dialog.blockedReason?.(answersOf(dialog, values), incident);
+  assert.equal(reason({}), "type the name of what to suspend");
+  assert.equal(reason({ name: "acme" }), "there is no provider named acme");
+  assert.equal(reason({ name: "beta-labs" }), "provider:beta-labs is suspended already, by alice@example");
+  assert.match(reason({ kind: "model", name: "acme-*" }) ?? "", /names one model/);
+  assert.match(reason({ kind: "key", name: "a b" }) ?? "", /^a b cannot be suspended:/);
+  assert.equal(reason({ kind: "model", name: "any-model" }), undefined);
   assert.deepEqual(requestsOf(dialog, incident, { kind: "key", name: "prod-chat" }), [
     'PUT /admin/v1/suspensions/key:prod-chat {"reason":"console: incident","duration":"30m"}',
   ]);

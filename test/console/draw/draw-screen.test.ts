@@ -165,9 +165,9 @@ test("the row under the cursor is in inverse and has its mark", () => {
 
 test("old data stays on the screen and is dimmed", () => {
   const row = has(frameOf(stateAt("80x24", OFFLINE)), "FAILING") ?? [];
-  const words = row.filter(({ text }) => text.trim() !== "" && text !== "│" && text !== ">");
-  assert.ok(words.length >= 3);
-  assert.ok(words.every(({ tone }) => tone === "dim"));
+  const text = row.filter(({ text }) => text.trim() !== "" && text !== "│" && text !== ">");
+  assert.ok(text.length >= 3);
+  assert.ok(text.every(({ tone }) => tone === "dim"));
 });
 
 test("cells are built only for visible rows", () => {

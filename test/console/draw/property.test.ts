@@ -103,15 +103,15 @@ const SIZE = { numRuns: 300 };
 
 test("for any state and size, a frame has one line less than the screen and none wider", () => {
   fc.assert(
-    fc.property(scene, (given) => {
-      const state = stateOf(given);
-      const views = [providersView(given.providers), PAGE_VIEW, WORKBENCH_VIEW];
+    fc.property(scene, (input) => {
+      const state = stateOf(input);
+      const views = [providersView(input.providers), PAGE_VIEW, WORKBENCH_VIEW];
       const lines = drawScreen(state, views, drawWorkbench);
-      assert.equal(lines.length, given.rows - 1);
+      assert.equal(lines.length, input.rows - 1);
       for (const line of lines) {
         const text = textOfLine(line);
-        assert.ok(cellsOf(text) <= given.columns, JSON.stringify(text));
-        assert.doesNotMatch(text, given.isAscii ? /[^\x20-\x7e]/ : /[\x00-\x1f\x7f-\x9f\u202e]/);
+        assert.ok(cellsOf(text) <= input.columns, JSON.stringify(text));
+        assert.doesNotMatch(text, input.isAscii ? /[^\x20-\x7e]/ : /[\x00-\x1f\x7f-\x9f\u202e]/);
       }
       assert.ok(renderTree(state, views, drawWorkbench).length > 0);
     }),
@@ -119,26 +119,26 @@ test("for any state and size, a frame has one line less than the screen and none
   );
 });
 
-function stateOf(given: typeof scene extends fc.Arbitrary<infer T> ? T : never): State {
-  const state = stateAt(`${given.columns}x${given.rows}`);
-  const reading = { ...READINGS.list_backends, failure: given.failure };
+function stateOf(input: typeof scene extends fc.Arbitrary<infer T> ? T : never): State {
+  const state = stateAt(`${input.columns}x${input.rows}`);
+  const reading = { ...READINGS.list_backends, failure: input.failure };
   const offline = {
     kind: "offline" as const,
     since: NOW - 9_000,
     retryAt: NOW + 4_000,
-    failure: given.failure ?? { status: 0, code: "unreachable", message: "no", at: NOW },
+    failure: input.failure ?? { status: 0, code: "unreachable", message: "no", at: NOW },
   };
   return {
     ...state,
-    isAscii: given.isAscii,
-    place: { view: given.place },
-    data: dataOf({ ...READINGS, list_backends: given.hasData ? reading : { ...reading, value: undefined } }),
-    tables: new Map([[given.place, given.table]]),
-    page: given.page === undefined ? undefined : { id: 1, title: "a page", lines: given.page, offset: 0, filter: "" },
-    awaitsColumnFor: given.awaitsColumnFor,
-    dialog: given.dialog,
-    prompt: given.prompt === undefined ? undefined : { ...given.prompt, before: "" },
-    flash: given.flash === undefined ? undefined : { message: given.flash, tone: "warn", at: NOW },
-    ...(given.isOffline && { link: { ...state.link, endpoints: 2, state: offline } }),
+    isAscii: input.isAscii,
+    place: { view: input.place },
+    data: dataOf({ ...READINGS, list_backends: input.hasData ? reading : { ...reading, value: undefined } }),
+    tables: new Map([[input.place, input.table]]),
+    page: input.page === undefined ? undefined : { id: 1, title: "a page", lines: input.page, offset: 0, filter: "" },
+    awaitsColumnFor: input.awaitsColumnFor,
+    dialog: input.dialog,
+    prompt: input.prompt === undefined ? undefined : { ...input.prompt, before: "" },
+    flash: input.flash === undefined ? undefined : { message: input.flash, tone: "warn", at: NOW },
+    ...(input.isOffline && { link: { ...state.link, endpoints: 2, state: offline } }),
   };
 }

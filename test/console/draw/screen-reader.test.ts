@@ -18,7 +18,7 @@ import {
   withTable,
 } from "./fixture.ts";
 
-const told = (change: Partial<State> = {}) => renderTree(stateAt("80x24", change), VIEWS, noWorkbench);
+const treeOf = (change: Partial<State> = {}) => renderTree(stateAt("80x24", change), VIEWS, noWorkbench);
 const all = (nodes: readonly ReaderNode[]): readonly ReaderNode[] =>
   nodes.flatMap((node) => [node, ...all(node.children ?? [])]);
 const textOf = (nodes: readonly ReaderNode[]): string =>
@@ -27,7 +27,7 @@ const textOf = (nodes: readonly ReaderNode[]): string =>
     .join("\n");
 
 test("a table is read as rows with column heads, with the selected row marked", () => {
-  const nodes = told(withTable({ marks: new Set(["acme-alt"]) }));
+  const nodes = treeOf(withTable({ marks: new Set(["acme-alt"]) }));
   const table = nodes.find(({ role }) => role === "table");
   const [first, , third] = table?.children ?? [];
   assert.match(first?.text ?? "", /^NAME: acme-chat, STATE: FAILING, REQ\/s: 12\.4/);
@@ -35,11 +35,11 @@ test("a table is read as rows with column heads, with the selected row marked", 
 });
 
 test("a passing second changes nothing in the screen reader's text", () => {
-  assert.deepEqual(told({ now: NOW + 2_000 }), told());
+  assert.deepEqual(treeOf({ now: NOW + 2_000 }), treeOf());
 });
 
 test("a dialog is read as its text, its fields with their kinds, and its buttons", () => {
-  const nodes = all(told({ dialog: opened(SUSPEND, { focus: 1 }) }));
+  const nodes = all(treeOf({ dialog: opened(SUSPEND, { focus: 1 }) }));
   const of = (role: ReaderNode["role"]) => nodes.filter((node) => node.role === role).map(({ text }) => text);
   assert.deepEqual(of("textbox"), ["Reason: console: incident"]);
   assert.deepEqual(of("radiogroup"), ["Duration"]);
@@ -49,21 +49,21 @@ test("a dialog is read as its text, its fields with their kinds, and its buttons
 });
 
 test("a button that cannot be pressed yet is disabled", () => {
-  const nodes = all(told({ dialog: opened(REVOKE, { typed: { text: "prod", at: 4 } }) }));
+  const nodes = all(treeOf({ dialog: opened(REVOKE, { typed: { text: "prod", at: 4 } }) }));
   assert.equal(nodes.find(({ role }) => role === "button")?.state?.disabled, true);
 });
 
 test("every state of a view is read in words", () => {
   const failure = { status: 403, code: "forbidden", message: "denied by rule operators", at: NOW };
   const forbidden = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, failure } });
-  assert.match(textOf(told({ data: forbidden })), /Your policy does not permit list_backends/);
-  const loading = told({ data: dataOf({ ...READINGS, list_backends: { value: undefined } }) });
+  assert.match(textOf(treeOf({ data: forbidden })), /Your policy does not permit list_backends/);
+  const loading = treeOf({ data: dataOf({ ...READINGS, list_backends: { value: undefined } }) });
   assert.equal(loading.find(({ text }) => text === "loading")?.state?.busy, true);
-  assert.match(textOf(told(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
-  assert.match(textOf(told({ place: { view: "guide" } })), /step 1\n/);
-  assert.match(textOf(told({ place: { view: "query" } })), /statement:/);
+  assert.match(textOf(treeOf(withTable({ filter: "/foo/" }))), /0 of 5 match \/foo\//);
+  assert.match(textOf(treeOf({ place: { view: "guide" } })), /step 1\n/);
+  assert.match(textOf(treeOf({ place: { view: "query" } })), /statement:/);
   assert.match(
-    textOf(told(HELP)),
+    textOf(treeOf(HELP)),
     /u: lift the suspension, or undo the last change \(unavailable: acme-chat is not suspended\)/,
   );
 });
@@ -72,14 +72,14 @@ test("a node without an answer is named, with and without rows", () => {
   const gaps = { unanswered: ["n3"], cut: ["n2"] };
   const data = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, gaps } });
   const words = /n3 has not answered, and is missing here; there is more on n2 than is shown/;
-  assert.match(textOf(told({ data })), words);
+  assert.match(textOf(treeOf({ data })), words);
   const text = textOf(renderTree(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
   assert.match(text, words);
-  assert.doesNotMatch(textOf(told()), /answered/);
+  assert.doesNotMatch(textOf(treeOf()), /answered/);
 });
 
 test("borders and blocks are not read aloud", () => {
   for (const change of [{}, HELP, { dialog: opened(SUSPEND) }, { place: { view: "query" } }]) {
-    assert.doesNotMatch(textOf(told(change)), /[─│┌┐└┘█░]/);
+    assert.doesNotMatch(textOf(treeOf(change)), /[─│┌┐└┘█░]/);
   }
 });

@@ -102,7 +102,7 @@ test("a recording ends at its limit or on a full disk with one message, and can 
   const words: string[] = [];
   const recorder = createRecorder({
     ...{ file, now: () => NOW, theme: DEFAULT_THEME, maxLength: 20_000 },
-    onEnd: (why) => words.push(why),
+    onEnd: (reason) => words.push(reason),
   });
   let state = begun();
   for (let at = 0; at < 200; at += 1) {

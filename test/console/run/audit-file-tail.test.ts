@@ -21,11 +21,11 @@ async function start(owner: Owner, before: string): Promise<Tail> {
   const file = join(folder, "audit.jsonl");
   await writeFile(file, before);
   const stop = new AbortController();
-  const told: (readonly string[])[] = [];
+  const reported: (readonly string[])[] = [];
   const ended = keepTail({
     follow: (fromEnd, signal) => follow(file, fromEnd, signal),
     signal: stop.signal,
-    onLines: (lines) => told.push(lines),
+    onLines: (lines) => reported.push(lines),
   });
   atEnd(owner, () => {
     stop.abort();
@@ -33,10 +33,10 @@ async function start(owner: Owner, before: string): Promise<Tail> {
   });
   return {
     file,
-    told,
+    told: reported,
     sees: (lines) =>
       eventually(`the lines ${lines.slice(-3)}`, () => {
-        const newest = told.at(-1);
+        const newest = reported.at(-1);
         return newest?.length === lines.length && newest.every((line, at) => line === lines[at]);
       }),
   };

@@ -65,10 +65,10 @@ test("a leader reports on all members, step by step until all have the change", 
       ],
     ]),
   );
-  const told: Visibility[] = [];
-  const seen = await followChange(client, [], (now) => told.push(now), never);
+  const reported: Visibility[] = [];
+  const seen = await followChange(client, [], (now) => reported.push(now), never);
   assert.deepEqual(
-    told.map(({ on }) => on),
+    reported.map(({ on }) => on),
     [["n1"], ["n1", "n2"]],
   );
   assert.deepEqual(seen, { index: INDEX, on: ["n1", "n2"], members: ["n1", "n2"] });
@@ -90,10 +90,10 @@ test("a follower asks the others and counts none of them twice", async (t) => {
     lists += 1;
     return answer(response, { ...everywhere(INDEX + 3, INDEX, lists === 1 ? INDEX - 1 : INDEX), index: lists });
   });
-  const told: Visibility[] = [];
-  const seen = await followChange(client, [], (now) => told.push(now), never);
+  const reported: Visibility[] = [];
+  const seen = await followChange(client, [], (now) => reported.push(now), never);
   assert.deepEqual(
-    told.map(({ on }) => on),
+    reported.map(({ on }) => on),
     [
       ["n1", "n2"],
       ["n1", "n2", "n3"],
@@ -134,14 +134,14 @@ test("an address that hangs or is gone does not delay the report of the others",
   const gone = await startPeer(t, "n3", () => {});
   await gone.fall();
   const startedAt = performance.now();
-  const told: Visibility[] = [];
+  const reported: Visibility[] = [];
   const seen = await within(
     "the end of it",
-    followChange(client, [hangs.endpoint, gone.endpoint], (now) => told.push(now), never),
+    followChange(client, [hangs.endpoint, gone.endpoint], (now) => reported.push(now), never),
     9_000,
   );
   assert.deepEqual(
-    told.map(({ on }) => on),
+    reported.map(({ on }) => on),
     [["n2"]],
     "what is no news is not told again",
   );
@@ -180,10 +180,10 @@ test("a broken connection and a missing leader are retried, and the count is rep
     if (count === 2) return refuse(response, 503, "no_leader");
     return whole(path, response, request);
   });
-  const told: Visibility[] = [];
-  await followChange(client, [], (now) => told.push(now), never);
+  const reported: Visibility[] = [];
+  await followChange(client, [], (now) => reported.push(now), never);
   assert.deepEqual(
-    told.map(({ on }) => on),
+    reported.map(({ on }) => on),
     [["n1", "n2"]],
   );
 });
@@ -194,7 +194,7 @@ test("watching ends with the signal and reports nothing afterwards", async (t) =
     if (path.startsWith("/status")) return node("n1", INDEX)(path, response, request);
     stop.abort();
   });
-  const told: Visibility[] = [];
-  await assert.rejects(followChange(client, [], (now) => told.push(now), stop.signal));
-  assert.deepEqual(told, []);
+  const reported: Visibility[] = [];
+  await assert.rejects(followChange(client, [], (now) => reported.push(now), stop.signal));
+  assert.deepEqual(reported, []);
 });

@@ -251,8 +251,8 @@ test("a copy is announced without its content", async (t) => {
   it.do({ kind: "copy", text: "sk-secret" });
   it.do({ kind: "copy", text: "sk-secret, too long" });
   assert.deepEqual(it.called, ["copy sk-secret", "copy sk-secret, too long"]);
-  const words = it.events.map((event) => (event.kind === "flash" ? event.flash.message : ""));
-  assert.deepEqual(words, ["copied, if the terminal supports it (OSC 52)", "too long for the terminal's clipboard"]);
+  const text = it.events.map((event) => (event.kind === "flash" ? event.flash.message : ""));
+  assert.deepEqual(text, ["copied, if the terminal supports it (OSC 52)", "too long for the terminal's clipboard"]);
 });
 
 test("changed preferences are saved by the end", async (t) => {

@@ -32,12 +32,12 @@ async function start(
   const peer = await startPeer(owner, "a", handler);
   const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
-  const told: string[] = [];
+  const reported: string[] = [];
   const jobs: JobRequest[] = [];
   const unsettled = new Map<string, string>();
   return {
     peer,
-    told,
+    told: reported,
     jobs,
     do: (task) =>
       runTask(task, {
@@ -45,7 +45,7 @@ async function start(
         signal: new AbortController().signal,
         unsettled,
         secretIn: async (text) => (text.includes("hunter2") ? "GENERIC_SECRET" : undefined),
-        onProgress: (message) => told.push(message),
+        onProgress: (message) => reported.push(message),
         job(request) {
           jobs.push(request);
           return job(request);

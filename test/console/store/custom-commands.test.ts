@@ -49,7 +49,7 @@ test("a value is one argument, whatever characters it has", () => {
 });
 
 /** Returns the real shell's result. */
-const said = (text: string, name: string): string => {
+const filledScript = (text: string, name: string): string => {
   const filled = fillTemplate(shell(text), { name });
   assert.ok(filled.kind === "argv", JSON.stringify(filled));
   const [program = "", ...args] = filled.argv;
@@ -58,11 +58,11 @@ const said = (text: string, name: string): string => {
 
 test("a value is a shell parameter inside any quotes, and never part of the parsed command", () => {
   for (const name of HOSTILE) {
-    assert.equal(said("printf %s {name}", name), name);
-    assert.equal(said('printf %s "{name}"', name), name);
-    assert.equal(said("printf %s '{name}'", name), name);
-    assert.equal(said("printf %s 'a {name} b'\"c {name} d\"", name), `a ${name} bc ${name} d`);
-    assert.doesNotMatch(said('printf %s "$(printf %s "{name}")"', name), /^injected/);
+    assert.equal(filledScript("printf %s {name}", name), name);
+    assert.equal(filledScript('printf %s "{name}"', name), name);
+    assert.equal(filledScript("printf %s '{name}'", name), name);
+    assert.equal(filledScript("printf %s 'a {name} b'\"c {name} d\"", name), `a ${name} bc ${name} d`);
+    assert.doesNotMatch(filledScript('printf %s "$(printf %s "{name}")"', name), /^injected/);
   }
 });
 

@@ -92,29 +92,29 @@ test("the selection is the visible marked rows in order, else the row under the 
   assert.deepEqual(selectionOf(online([]), VIEWS).ids, []);
 });
 
-const why = (state: State, verb: string) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === verb);
+const reason = (state: State, verb: string) => offersOf(state, VIEWS).find(({ offer }) => offer.verb === verb);
 
 test("an unavailable action says why", () => {
   const begun = online();
-  assert.equal(why(begun, "suspend")?.disabledReason, undefined);
-  assert.equal(why(begun, "lift")?.disabledReason, "acme-chat is not suspended");
-  assert.equal(why(online([]), "suspend")?.disabledReason, "no row");
-  assert.equal(why(online([]), "mint")?.disabledReason, undefined);
+  assert.equal(reason(begun, "suspend")?.disabledReason, undefined);
+  assert.equal(reason(begun, "lift")?.disabledReason, "acme-chat is not suspended");
+  assert.equal(reason(online([]), "suspend")?.disabledReason, "no row");
+  assert.equal(reason(online([]), "mint")?.disabledReason, undefined);
   assert.equal(
-    why(pressed(begun, "space down space"), "remove")?.disabledReason,
+    reason(pressed(begun, "space down space"), "remove")?.disabledReason,
     "X works on one row, but 2 are marked",
   );
-  assert.equal(why(pressed(begun, "z"), "suspend")?.disabledReason, "the screen is frozen; press z to resume");
-  assert.equal(why(pressed(begun, "z"), "view")?.disabledReason, undefined);
-  assert.equal(why(start(), "mint")?.disabledReason, "not available while connecting");
-  assert.equal(why(offline(begun), "suspend")?.disabledReason, "not available while OFFLINE: no connection");
+  assert.equal(reason(pressed(begun, "z"), "suspend")?.disabledReason, "the screen is frozen; press z to resume");
+  assert.equal(reason(pressed(begun, "z"), "view")?.disabledReason, undefined);
+  assert.equal(reason(start(), "mint")?.disabledReason, "not available while connecting");
+  assert.equal(reason(offline(begun), "suspend")?.disabledReason, "not available while OFFLINE: no connection");
 });
 
 test("read-only mode hides writing verbs and shows reading ones", () => {
   const state = online(ROWS, { isReadOnly: true });
-  assert.equal(why(state, "suspend")?.isShown, false);
-  assert.equal(why(state, "suspend")?.disabledReason, "read-only");
-  assert.equal(why(state, "view")?.isShown, true);
+  assert.equal(reason(state, "suspend")?.isShown, false);
+  assert.equal(reason(state, "suspend")?.disabledReason, "read-only");
+  assert.equal(reason(state, "view")?.isShown, true);
 });
 
 const FAILURE = { status: 0, code: "unreachable", message: "no connection", at: NOW };

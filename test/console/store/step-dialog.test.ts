@@ -162,8 +162,8 @@ test("while an action runs keys do nothing, and Esc says so", () => {
   assert.deepEqual(lastStep(running, "y").effects, []);
   assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
   assert.equal(words(pressed(running, "esc")), "still running: suspend now");
-  const told = after(running, [{ kind: "task_progress", id: 1, message: "1 of 2" }]);
-  assert.equal(words(pressed(told, "esc")), "still running: 1 of 2");
+  const result = after(running, [{ kind: "task_progress", id: 1, message: "1 of 2" }]);
+  assert.equal(words(pressed(result, "esc")), "still running: 1 of 2");
 });
 
 test("a failure stays in the dialog with the gateway's message, and y tries again", () => {

@@ -9,8 +9,8 @@ import { after, dataOf, lastStep, online, pressed, ROWS, step, VIEWS } from "./f
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
 const words = (state: State): string => state.flash?.message ?? "";
-const done = (state: State, said = "provider:acme-chat suspended"): State =>
-  step(state, { kind: "task_done", id: state.dialog?.id ?? -1, message: said }).state;
+const done = (state: State, result = "provider:acme-chat suspended"): State =>
+  step(state, { kind: "task_done", id: state.dialog?.id ?? -1, message: result }).state;
 const suspended = (): State => done(pressed(online(), "s enter y"));
 const linesOf = ({ dialog, ...state }: State): readonly string[] =>
   (dialog?.dialog.lines({}, contextOf({ ...state, dialog })) ?? []).map(

@@ -40,8 +40,8 @@ test("a paused screen is not redrawn by updates, except for overlays", () => {
   assert.equal(isDrawn(held, key("z")), true);
   const asked = pressed(pressed(online(), "s"), "esc");
   assert.equal(isDrawn(pressed(asked, "z"), tick), false);
-  const said = after(held, [{ kind: "flash", flash: { message: "saved", tone: "plain" } }]);
-  assert.equal(isDrawn(said, { kind: "tick", now: NOW + 60_000 }), true);
+  const result = after(held, [{ kind: "flash", flash: { message: "saved", tone: "plain" } }]);
+  assert.equal(isDrawn(result, { kind: "tick", now: NOW + 60_000 }), true);
   const failure = { status: 0, code: "unreachable", message: "", at: NOW };
   const link = { ...held.link, state: { kind: "offline", since: NOW, retryAt: NOW + 2_000, failure } } as const;
   assert.equal(isDrawn(after(held, [{ kind: "link", link }]), tick), true);

@@ -218,4 +218,4 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['"', "&quot;"],
 ]);
 
-const escapeMarkup = (words: string): string => words.replace(/[&<>"]/g, (found) => ENTITIES.get(found) ?? found);
+const escapeMarkup = (message: string): string => message.replace(/[&<>"]/g, (found) => ENTITIES.get(found) ?? found);

@@ -36,13 +36,13 @@ test("the environment decides if the terminal does not answer", () => {
 test("an answer split at any byte never becomes a key", () => {
   const bytes = Buffer.from("a\u001b]11;rgb:ffff/ffff/ffff\u001b\\b\u001b]11;rgb:0/0/0\u0007c", "latin1");
   for (let cut = 0; cut <= bytes.length; cut += 1) {
-    const told: string[] = [];
-    const decoder = createDecoder(undefined, (text) => told.push(text));
+    const reported: string[] = [];
+    const decoder = createDecoder(undefined, (text) => reported.push(text));
     const keys = [...decoder.feed(bytes.subarray(0, cut)), ...decoder.feed(bytes.subarray(cut))];
     assert.deepEqual(
       keys.map((event) => (event.kind === "key" ? event.chord : "")),
       ["a", "b", "c"],
     );
-    assert.deepEqual(told.map(isLightIn), [true, false]);
+    assert.deepEqual(reported.map(isLightIn), [true, false]);
   }
 });

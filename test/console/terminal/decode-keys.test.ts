@@ -17,7 +17,7 @@ function decode(bytes: Uint8Array | string): readonly KeyEvent[] {
 }
 
 /** Returns chords, and the text of pastes in quotes. */
-const told = (events: readonly KeyEvent[]): readonly string[] =>
+const eventTexts = (events: readonly KeyEvent[]): readonly string[] =>
   events.map((event) => (event.kind === "key" ? event.chord : JSON.stringify(event.text)));
 
 const SPELLINGS: readonly (readonly [chords: string, ...spellings: string[]])[] = [
@@ -69,29 +69,29 @@ const SPELLINGS: readonly (readonly [chords: string, ...spellings: string[]])[] 
 
 test("each key is recognized in all its encodings", () => {
   for (const [chord, ...spellings] of SPELLINGS) {
-    for (const spelling of spellings) assert.deepEqual(told(decode(spelling)), [chord], JSON.stringify(spelling));
+    for (const spelling of spellings) assert.deepEqual(eventTexts(decode(spelling)), [chord], JSON.stringify(spelling));
   }
 });
 
 test("the chords of the test terminal decode to themselves", () => {
   for (const chord of [...NAMED_CHORDS, "a", "Z", "/", "é", "ctrl-r", "ctrl-z"]) {
-    assert.deepEqual(told(decode(bytesOfChord(chord))), [chord]);
+    assert.deepEqual(eventTexts(decode(bytesOfChord(chord))), [chord]);
   }
 });
 
 test("characters typed ahead are keys of their own", () => {
-  assert.deepEqual(told(decode("2 sy\r")), ["2", "space", "s", "y", "enter"]);
+  assert.deepEqual(eventTexts(decode("2 sy\r")), ["2", "space", "s", "y", "enter"]);
 });
 
 test("Esc is reported at a second Esc, at a control character, or after the pause", () => {
   const decoder = createDecoder();
   assert.deepEqual(decoder.feed(bytesOf("\u001b")), []);
   assert.equal(decoder.isPending, true);
-  assert.deepEqual(told(decoder.feed(bytesOf("\u001b"))), ["esc"]);
-  assert.deepEqual(told(decoder.flush()), ["esc"]);
+  assert.deepEqual(eventTexts(decoder.feed(bytesOf("\u001b"))), ["esc"]);
+  assert.deepEqual(eventTexts(decoder.flush()), ["esc"]);
   assert.equal(decoder.isPending, false);
-  assert.deepEqual(told(decode("\u001b\u0003")), ["esc", "ctrl-c"]);
-  assert.deepEqual(told(decode("\u001b\u001b[A")), ["esc", "up"]);
+  assert.deepEqual(eventTexts(decode("\u001b\u0003")), ["esc", "ctrl-c"]);
+  assert.deepEqual(eventTexts(decode("\u001b\u001b[A")), ["esc", "up"]);
 });
 
 const SWALLOWED: Readonly<Record<string, string>> = {
@@ -115,7 +115,7 @@ const SWALLOWED: Readonly<Record<string, string>> = {
 
 test("unknown sequences are ignored completely", () => {
   for (const [what, bytes] of Object.entries(SWALLOWED)) {
-    assert.deepEqual(told(decode(`${bytes}k`)), ["k"], what);
+    assert.deepEqual(eventTexts(decode(`${bytes}k`)), ["k"], what);
   }
 });
 
@@ -127,7 +127,7 @@ test("a status answer is recognized at any split and is not a key", () => {
       answers += 1;
     });
     const events = [...decoder.feed(bytes.subarray(0, cut)), ...decoder.feed(bytes.subarray(cut))];
-    assert.deepEqual([told(events), answers], [["a", "esc", "b", "c"], 2], `cut at ${cut}`);
+    assert.deepEqual([eventTexts(events), answers], [["a", "esc", "b", "c"], 2], `cut at ${cut}`);
   }
 });
 
@@ -141,18 +141,18 @@ test("the rest of a report after a pause is not read as keys", () => {
 });
 
 test("Ctrl-C works within an endless sequence, and Esc ends it", () => {
-  assert.deepEqual(told(decode("\u001b[1;\u0003k")), ["ctrl-c", "k"]);
-  assert.deepEqual(told(decode("\u001b]0;abc\u0003k")), ["ctrl-c", "k"]);
+  assert.deepEqual(eventTexts(decode("\u001b[1;\u0003k")), ["ctrl-c", "k"]);
+  assert.deepEqual(eventTexts(decode("\u001b]0;abc\u0003k")), ["ctrl-c", "k"]);
   const decoder = createDecoder();
   decoder.feed(bytesOf("\u001b]0;abc\u001b"));
-  assert.deepEqual(told(decoder.flush()), ["esc"]);
-  assert.deepEqual(told(decoder.feed(bytesOf("k"))), ["k"]);
+  assert.deepEqual(eventTexts(decoder.flush()), ["esc"]);
+  assert.deepEqual(eventTexts(decoder.feed(bytesOf("k"))), ["k"]);
 });
 
 test("an endless reply is abandoned at its limit", () => {
   const decoder = createDecoder();
   decoder.feed(bytesOf(`\u001b]0;${"x".repeat(4_096)}`));
-  assert.deepEqual(told(decoder.feed(bytesOf("k"))), ["k"]);
+  assert.deepEqual(eventTexts(decoder.feed(bytesOf("k"))), ["k"]);
 });
 
 test("invalid UTF-8 is skipped without the following character", () => {
@@ -165,15 +165,15 @@ test("invalid UTF-8 is skipped without the following character", () => {
     [0xf4, 0x90, 0x80, 0x80],
     [0x80],
   ]) {
-    assert.deepEqual(told(decode(Uint8Array.from([...bytes, 0x6b]))), ["k"], String(bytes));
+    assert.deepEqual(eventTexts(decode(Uint8Array.from([...bytes, 0x6b]))), ["k"], String(bytes));
   }
 });
 
 test("a paste is one event with line feeds", () => {
-  assert.deepEqual(told(decode("\u001b[200~a\r\nb\rc\n\nd\u001b[201~k")), ['"a\\nb\\nc\\n\\nd"', "k"]);
-  assert.deepEqual(told(decode("\u001b[200~\u001b[201~")), ['""']);
-  assert.deepEqual(told(decode("\u001b[200~a\u001b[2\u001b[20\u001b[201~")), ['"a[2[20"']);
-  assert.deepEqual(told(decode("\u001b[200~a\tb\u0000\u0003\u009b日\u001b[201~")), ['"a\\tb日"']);
+  assert.deepEqual(eventTexts(decode("\u001b[200~a\r\nb\rc\n\nd\u001b[201~k")), ['"a\\nb\\nc\\n\\nd"', "k"]);
+  assert.deepEqual(eventTexts(decode("\u001b[200~\u001b[201~")), ['""']);
+  assert.deepEqual(eventTexts(decode("\u001b[200~a\u001b[2\u001b[20\u001b[201~")), ['"a[2[20"']);
+  assert.deepEqual(eventTexts(decode("\u001b[200~a\tb\u0000\u0003\u009b日\u001b[201~")), ['"a\\tb日"']);
 });
 
 test("an unfinished paste stays pending after any pause", () => {
@@ -181,7 +181,7 @@ test("an unfinished paste stays pending after any pause", () => {
   assert.deepEqual(decoder.feed(bytesOf("\u001b[200~y\r\u001b")), []);
   assert.deepEqual(decoder.flush(), []);
   assert.equal(decoder.isPending, true);
-  assert.deepEqual(told(decoder.feed(bytesOf("[201~"))), ['"y\\n"']);
+  assert.deepEqual(eventTexts(decoder.feed(bytesOf("[201~"))), ['"y\\n"']);
 });
 
 test("a paste is cut at its limit, never within a character", () => {

@@ -25,15 +25,15 @@ test("left button and wheel are reported, with or without modifiers; other butto
 test("a mouse report split at any byte is never a key; a release is ignored", () => {
   const bytes = Buffer.from("a\u001b[<0;3;4M\u001b[<0;3;4mb\u001b[<65;1;1M\u001b[<999999999;1;1Mc", "latin1");
   for (let cut = 0; cut <= bytes.length; cut += 1) {
-    const told: MouseReport[] = [];
-    const decoder = createDecoder(undefined, undefined, (report) => told.push(report));
+    const reported: MouseReport[] = [];
+    const decoder = createDecoder(undefined, undefined, (report) => reported.push(report));
     const keys = [...decoder.feed(bytes.subarray(0, cut)), ...decoder.feed(bytes.subarray(cut))];
     assert.deepEqual(
       keys.map((event) => (event.kind === "key" ? event.chord : "")),
       ["a", "b", "c"],
     );
     assert.deepEqual(
-      told.map(({ kind }) => kind),
+      reported.map(({ kind }) => kind),
       ["press", "wheel_down"],
     );
   }

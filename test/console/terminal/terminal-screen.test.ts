@@ -179,11 +179,11 @@ test("a slow line delays frames, but not keys or the clock", options, async (t) 
   await eventually("sixteen kilobytes at 3,840 a second", () => terminal.bytes.total > 16_000, 30_000);
   await terminal.press("q");
   assert.deepEqual(await terminal.ended, { status: 0, signal: null });
-  const told = JSON.parse(readFileSync(log, "utf8"));
+  const parsed = JSON.parse(readFileSync(log, "utf8"));
   assertRestored(terminal);
   assert.match(terminal.screen(), /after the console/);
-  assert.ok(told.dropped > told.frames, `${told.dropped} frames dropped, ${told.frames} made`);
-  const { slowestTurnMs, longestDrainMs } = told;
+  assert.ok(parsed.dropped > parsed.frames, `${parsed.dropped} frames dropped, ${parsed.frames} made`);
+  const { slowestTurnMs, longestDrainMs } = parsed;
   assert.ok(longestDrainMs > 500, `no frame took longer than ${longestDrainMs} ms to leave`);
   assert.ok(slowestTurnMs < longestDrainMs / 2, `the loop stood still for ${slowestTurnMs} of ${longestDrainMs} ms`);
 });

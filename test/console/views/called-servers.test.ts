@@ -75,12 +75,12 @@ test("states have marks and tones, and ignore suspensions of other kinds", () =>
 });
 
 test("a suspension is shown before the measurements reflect it", () => {
-  const told = contextOf({
+  const result = contextOf({
     list_a2a_agents: [agent("planner")],
     list_suspensions: [suspension("planner", { kind: "a2a", until: null })],
   });
-  assert.equal(cellOf(a2aView, told, "planner", "state").text, "~SUSPENDED");
-  assert.equal(cellOf(a2aView, told, "planner", "lifts in").text, "until lifted");
+  assert.equal(cellOf(a2aView, result, "planner", "state").text, "~SUSPENDED");
+  assert.equal(cellOf(a2aView, result, "planner", "lifts in").text, "until lifted");
 });
 
 test("the narrow screen keeps name, state, rate, errors and p95", () => {

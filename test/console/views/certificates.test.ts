@@ -24,25 +24,29 @@ const row: CertificateRecord = {
   node: "n1",
 };
 
-const said = (changes: Partial<CertificateRecord>): readonly (readonly [string, string])[] =>
+const attentionItems = (changes: Partial<CertificateRecord>): readonly (readonly [string, string])[] =>
   CERTIFICATES.items(contextOf({ list_certificates: [{ ...row, ...changes }] })).map((item) => [
     item.severity,
     alertText(item, NOW),
   ]);
 
 test("a valid certificate without renewal failures is no alert", () => {
-  assert.deepEqual(said({}), []);
+  assert.deepEqual(attentionItems({}), []);
 });
 
 test("an expiring, expired or missing certificate is an alert with the last error", () => {
   const last_error = "/etc/gateway/tls.key: the key is empty";
-  assert.deepEqual(said({ last_error }), [["warn", `certificate expires in 70d, last error: ${last_error}`]]);
-  assert.deepEqual(said({ state: "expires_soon", not_after: at(9.5 * 86_400) }), [
+  assert.deepEqual(attentionItems({ last_error }), [["warn", `certificate expires in 70d, last error: ${last_error}`]]);
+  assert.deepEqual(attentionItems({ state: "expires_soon", not_after: at(9.5 * 86_400) }), [
     ["warn", "certificate expires in 9d"],
   ]);
-  assert.deepEqual(said({ state: "expires_now", not_after: at(7_260) }), [["fail", "certificate expires in 2h 01m"]]);
-  assert.deepEqual(said({ state: "expired" }), [["fail", "certificate expired 2027-01-30: clients refuse it"]]);
-  assert.deepEqual(said({ state: "pending", serial: null, not_after: null }), [
+  assert.deepEqual(attentionItems({ state: "expires_now", not_after: at(7_260) }), [
+    ["fail", "certificate expires in 2h 01m"],
+  ]);
+  assert.deepEqual(attentionItems({ state: "expired" }), [
+    ["fail", "certificate expired 2027-01-30: clients refuse it"],
+  ]);
+  assert.deepEqual(attentionItems({ state: "pending", serial: null, not_after: null }), [
     ["fail", "no certificate yet: nothing is served"],
   ]);
 });

@@ -186,16 +186,19 @@ test("a certificate shows its remaining lifetime and what to do", () => {
     ...{ last_error_at: null, failures: 0, next_attempt: null, node: "n1" },
     ...more,
   });
-  const told = (more: Partial<CertificateRecord>): string =>
+  const certificatePane = (more: Partial<CertificateRecord>): string =>
     pane(certificatesView, "n1", contextOf({ list_certificates: [certificate(more)] }));
-  assert.match(told({}), /life +#{20}\.{20} {2}30d of 60d left/);
-  assert.doesNotMatch(told({}), /^do /m);
-  assert.match(told({ state: "expires_soon" }), /do +renewed outside the gateway/);
-  assert.match(told({ last_error: "no\u001b" }), /do +replace the files with a matching/);
+  assert.match(certificatePane({}), /life +#{20}\.{20} {2}30d of 60d left/);
+  assert.doesNotMatch(certificatePane({}), /^do /m);
+  assert.match(certificatePane({ state: "expires_soon" }), /do +renewed outside the gateway/);
+  assert.match(certificatePane({ last_error: "no\u001b" }), /do +replace the files with a matching/);
   const url = "https://acme.example/directory";
-  assert.match(told({ source: url, last_error: "dns" }), /do +`gateway check` tests the authority/);
-  assert.match(told({ source: url, state: "pending", not_after: null }), /do +the first certificate is being ordered/);
-  assert.match(told({ state: "expired", not_after: at(-7_200) }), /expired 2h 00m ago/);
+  assert.match(certificatePane({ source: url, last_error: "dns" }), /do +`gateway check` tests the authority/);
+  assert.match(
+    certificatePane({ source: url, state: "pending", not_after: null }),
+    /do +the first certificate is being ordered/,
+  );
+  assert.match(certificatePane({ state: "expired", not_after: at(-7_200) }), /expired 2h 00m ago/);
 });
 
 test("artifacts are worst first, with those in use, missing and unused, and what to do", () => {

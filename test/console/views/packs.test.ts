@@ -79,11 +79,11 @@ test("the pane shows each object, the compile result and the pack's own test cas
 });
 
 test("writing is not offered while a pack is tested, refused, failing, present or on another machine", () => {
-  const why = (tried: PackTrial | undefined): string =>
+  const reason = (tried: PackTrial | undefined): string =>
     whyOf(packsView, "create", ["secrets"], contextWith(tried)) ?? "";
   const { change } = trial();
   if (change === undefined) throw new Error("the fixture has one");
-  assert.match(why(undefined), /still testing; try again shortly/);
+  assert.match(reason(undefined), /still testing; try again shortly/);
   const rehearsed = (tried: PackTrial) =>
     dialogOf(startOf(packsView, "create", ["secrets"], contextWith(tried))).rehearses?.({}, contextWith(tried));
   assert.deepEqual(rehearsed(trial()), {
@@ -91,12 +91,12 @@ test("writing is not offered while a pack is tested, refused, failing, present o
     from: { kind: "document", document: change.after },
   });
   assert.equal(rehearsed(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), undefined);
-  assert.match(why(trial({ problems: ["another rule"], change: undefined })), /another rule/);
-  assert.match(why(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
-  assert.match(why(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets fail/);
-  assert.match(why(trial({ blockedReason: "the file is elsewhere" })), /elsewhere/);
-  assert.match(why(trial({ change: { ...change, after: change.text } })), /has all of it/);
-  assert.equal(why(trial()), "");
+  assert.match(reason(trial({ problems: ["another rule"], change: undefined })), /another rule/);
+  assert.match(reason(trial({ compiling: { kind: "refused", problems: ["no such detector"] } })), /refused: no such/);
+  assert.match(reason(trial({ cases: { lines: ["case 1 failed"], passes: false } })), /cases of secrets fail/);
+  assert.match(reason(trial({ blockedReason: "the file is elsewhere" })), /elsewhere/);
+  assert.match(reason(trial({ change: { ...change, after: change.text } })), /has all of it/);
+  assert.equal(reason(trial()), "");
 });
 
 test("the dialog has the difference without credentials, is confirmed by name, and writes what it showed", () => {

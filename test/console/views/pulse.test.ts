@@ -89,10 +89,11 @@ const body: ChartsBody = (() => {
   return pulseView.body;
 })();
 
-const told = (at?: number, data = dataOf(ROWS), now = NOW): readonly string[] => body.texts(contextOf(data, now), at);
+const panelTexts = (at?: number, data = dataOf(ROWS), now = NOW): readonly string[] =>
+  body.texts(contextOf(data, now), at);
 
 test("each panel shows the newest bucket summed over the nodes, and its parts", () => {
-  assert.deepEqual(told(), [
+  assert.deepEqual(panelTexts(), [
     "now, ten seconds from 14:01:50Z",
     "requests, 18.6/s, 200 18.0, 429 0.4, 503 0.2",
     "first byte, 900ms, p50 150ms, p95 of beta",
@@ -106,29 +107,29 @@ test("each panel shows the newest bucket summed over the nodes, and its parts", 
 });
 
 test("the cursor shows the values of an earlier moment, or nothing if there were none", () => {
-  assert.deepEqual(told(NEWEST - 3 * BUCKET).slice(0, 5), [
+  assert.deepEqual(panelTexts(NEWEST - 3 * BUCKET).slice(0, 5), [
     "ten seconds from 14:01:20Z",
     "requests, 1.0/s, 200 1.0",
     "first byte, 9ms, p50 7ms, p95 of acme",
     "tokens, 60/min, in 60, out 0",
     "spend, 0/min",
   ]);
-  assert.deepEqual(told(NEWEST - 5 * BUCKET).slice(2, 3), ["first byte, -"]);
+  assert.deepEqual(panelTexts(NEWEST - 5 * BUCKET).slice(2, 3), ["first byte, -"]);
 });
 
 test("a bucket that a node has not completed is not shown as a drop", () => {
   const ahead = [...ROWS, heartbeat(-1, 1_002), row("requests", "200", { attempts: 1 }, { before: -1 })];
-  assert.equal(told(undefined, dataOf(ahead))[0], "now, ten seconds from 14:01:50Z");
+  assert.equal(panelTexts(undefined, dataOf(ahead))[0], "now, ten seconds from 14:01:50Z");
   const gone = ahead.filter(({ node, time }) => node !== "n2" || Date.parse(time) < NEWEST - 60_000);
   assert.equal(
-    told(undefined, dataOf(gone))[0],
+    panelTexts(undefined, dataOf(gone))[0],
     "now, ten seconds from 14:02:00Z",
     "one that is gone is not waited for",
   );
 });
 
 test("a forbidden or unsupported read is reported only in its panel", () => {
-  const words = told(undefined, dataOf(ROWS, "requests"));
+  const words = panelTexts(undefined, dataOf(ROWS, "requests"));
   assert.equal(words[1], "requests, not known: forbidden");
   assert.equal(words[2], "first byte, 900ms, p50 150ms, p95 of beta");
 });

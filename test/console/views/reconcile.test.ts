@@ -104,11 +104,11 @@ test("an unreadable report is shown beside the verdicts, and if there are none y
     paneOf(0, contextOf({ list_reconcile_verdicts: VERDICTS, list_reconcile: failing })),
     /! nothing listens/,
   );
-  const said = (list_reconcile: readonly ReconcileRecord[]) =>
+  const emptySentence = (list_reconcile: readonly ReconcileRecord[]) =>
     bodyOf(reconcileView).empty(contextOf({ list_reconcile_verdicts: [], list_reconcile })).sentence;
-  assert.match(said(failing), /The report of acme cannot be read: nothing listens there/);
-  assert.match(said([audited()]), /No day is compared yet/);
-  assert.match(said([]), /No provider is reconciled/);
+  assert.match(emptySentence(failing), /The report of acme cannot be read: nothing listens there/);
+  assert.match(emptySentence([audited()]), /No day is compared yet/);
+  assert.match(emptySentence([]), /No provider is reconciled/);
 });
 
 test("breaches are one alert per provider, with the worst named", () => {

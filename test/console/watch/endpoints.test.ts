@@ -229,12 +229,12 @@ test("when the first endpoint is dead from the start, the next that answers is u
   const lists = createLists();
   const dead = await startPeer(t, "n1", hangUp);
   const sick = await startPeer(t, "n2", hang);
-  const sound = await startPeer(t, "n3", lists.handler);
+  const valid = await startPeer(t, "n3", lists.handler);
   // A working address answers within milliseconds; on a busy machine within ten times as many.
-  const endpoints = [dead.endpoint, sick.endpoint, sound.endpoint] as const;
+  const endpoints = [dead.endpoint, sick.endpoint, valid.endpoint] as const;
   const watch = startWatch(t, endpoints, { intervals: { ...QUICK, probeMs: 1_000 } });
   await watch.becomes("online");
-  assert.equal(watch.link().endpoint, sound.endpoint);
+  assert.equal(watch.link().endpoint, valid.endpoint);
   assert.deepEqual(watch.notes, ["n1 does not answer; connected to n3"]);
   assert.equal(dead.asked.length, 1);
 });
@@ -288,9 +288,9 @@ test("two failing endpoints do not alternate without a wait", async (t) => {
 
 test("the operator switches endpoints, and stays if no other answers", async (t) => {
   const lists = createLists();
-  const sound = await startPeer(t, "n1", lists.handler);
+  const valid = await startPeer(t, "n1", lists.handler);
   const dead = await startPeer(t, "n2", hangUp);
-  const watch = startWatch(t, [sound.endpoint, dead.endpoint], { intervals: QUICK });
+  const watch = startWatch(t, [valid.endpoint, dead.endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   watch.nextEndpoint();
@@ -298,7 +298,7 @@ test("the operator switches endpoints, and stays if no other answers", async (t)
   assert.deepEqual(watch.notes, ["no other gateway answers; still connected to n1"]);
   await eventually("a blocking read", () => lists.waiting === 1);
   assert.equal(watch.link().state.kind, "online");
-  const alone = startWatch(t, [sound.endpoint], { intervals: QUICK });
+  const alone = startWatch(t, [valid.endpoint], { intervals: QUICK });
   await alone.becomes("online");
   alone.nextEndpoint();
   assert.deepEqual(alone.notes, ["only one gateway is configured"]);
@@ -326,7 +326,7 @@ for (const [what, handler] of Object.entries({ "that hang": hang, "that answer":
     const watch = startWatch(t, [peer.endpoint], options);
     watch.need([...USUAL, { id: "metrics" }]);
     await eventually("requests", () => peer.asked.length >= (handler === hang ? 1 : USUAL.length));
-    const told = watch.data.length;
+    const earlierCount = watch.data.length;
     stop.abort();
     await within("the end", watch.close(), 1_000);
     await eventually("no connection", () => peer.connections === 0);
@@ -336,7 +336,7 @@ for (const [what, handler] of Object.entries({ "that hang": hang, "that answer":
     watch.nextEndpoint();
     await within("the end", watch.close(), 1_000);
     assert.equal(peer.asked.length, asked);
-    assert.ok(watch.data.length <= told + 1);
+    assert.ok(watch.data.length <= earlierCount + 1);
   });
 }
 

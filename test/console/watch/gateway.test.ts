@@ -99,13 +99,13 @@ test("when the connected node dies, the next one is used and the new leader is r
     const { node } = get({ id: "get_status" })?.value ?? {};
     return node === second.id && get({ id: "list_keys" })?.value?.[0]?.name === "watched";
   });
-  const told = await eventually(
+  const answer = await eventually(
     "the new leader",
     () => watch.notes.find((it) => it.startsWith("leader is now")),
     SLOW_MS,
   );
-  assert.match(told, /^leader is now n[123], term \d+$/);
-  assert.equal(told.includes(`now ${first.id},`), false);
+  assert.match(answer, /^leader is now n[123], term \d+$/);
+  assert.equal(answer.includes(`now ${first.id},`), false);
 });
 
 test("a paused node is noticed, and used again when it resumes", async (t) => {

@@ -14,9 +14,9 @@ const draw = (
 
 const trimmed = (lines: readonly Line[]): readonly string[] => textsOf(lines).map((text) => text.trimEnd());
 
-const rule = (words: string, right = "", columns = 80): string => {
+const rule = (text: string, right = "", columns = 80): string => {
   const end = right === "" ? "" : ` ${right} ──`;
-  return `── ${words} ${"─".repeat(columns - words.length - 4 - end.length)}${end}`;
+  return `── ${text} ${"─".repeat(columns - text.length - 4 - end.length)}${end}`;
 };
 
 describe("workbench on the screen", () => {

@@ -310,12 +310,12 @@ describe("result", () => {
 
   it("is not copied or written as JSON objects if two columns have the same name", () => {
     const twice = { ...RESULT, columns: RESULT.columns.map((column) => ({ ...column, name: "n" })) };
-    const words = "two columns are named 'n', and an object has one: name them apart by AS";
+    const text = "two columns are named 'n', and an object has one: name them apart by AS";
     const copied = press(pressAll(withResult(twice), ["ctrl-o"]).workbench, "c");
-    assert.deepEqual([copied.effects, copied.flash?.message], [[], words]);
+    assert.deepEqual([copied.effects, copied.flash?.message], [[], text]);
     const asked = pressAll(withResult(twice), ["ctrl-x", "ctrl-u", ...typed("a.json")]).workbench;
     const step = press(asked, "enter");
-    assert.deepEqual([step.effects, step.flash?.message], [[], `${words}, or save it as .csv`]);
+    assert.deepEqual([step.effects, step.flash?.message], [[], `${text}, or save it as .csv`]);
     assert.equal(step.workbench.asking?.kind, "export");
   });
 

@@ -158,14 +158,14 @@ function rulesOf(schema: JsonSchema): readonly string[] {
 function sectionText(section: Section): string {
   const { path, schema, description } = section;
   const own = String(schema["description"] ?? "");
-  const said = own === description || own === "" ? description : `${description} ${own}`;
+  const text = own === description || own === "" ? description : `${description} ${own}`;
   const level = path.includes(".") ? "###" : "##";
   const heading = path.replaceAll("[]", "");
   // A heading without a dot already has that id.
   const id = heading.includes(".") ? `${anchor(keyId(path))}\n\n` : "";
   const head = path === "" ? "" : `${id}${level} ${code(heading)}\n\n`;
   const rows = rowsOf(section);
-  const whole = [prose(said), ...rulesOf(schema)].join(" ");
+  const whole = [prose(text), ...rulesOf(schema)].join(" ");
   return `${head}${whole}${exampleOf(section)}\n\n${table(["Key", "Type", "Default", "Description"], rows)}`;
 }
 

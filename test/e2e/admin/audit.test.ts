@@ -53,13 +53,13 @@ describe("audit trail", () => {
         preferred_username: "alice.a",
       });
       const principals = { local: `unix:${process.getuid?.()}`, network: "corp/alice" };
-      for (const door of ["local", "network"] as const) {
+      for (const listener of ["local", "network"] as const) {
         await INPUTS[id].prepare?.(plane.node.client);
         const { headers, ...sending } = await sendingOf(id, plane.node.client);
-        const requestId = `${id}-${door}`;
+        const requestId = `${id}-${listener}`;
         const named = { ...sending, token, headers: { ...headers, "x-request-id": requestId } };
-        const { status } = await send(plane[door], operationOf(id).method, targetOf(id), named);
-        const isDenied = door === "network" && id === "save_snapshot";
+        const { status } = await send(plane[listener], operationOf(id).method, targetOf(id), named);
+        const isDenied = listener === "network" && id === "save_snapshot";
         assert.equal(status, isDenied ? 403 : INPUTS[id].status);
         const [record, ...more] = await ofRequest(requestId);
         assert.ok(record);
@@ -68,11 +68,11 @@ describe("audit trail", () => {
           event: isDenied ? "access.decision" : "admin.write",
           action: id,
           resource: `${kind}::"${name}"`,
-          principal: principals[door],
-          door,
+          principal: principals[listener],
+          door: listener,
           outcome: isDenied ? undefined : status < 400 ? "done" : "refused",
         });
-        assert.equal(record.data["principal_name"], door === "network" ? "alice.a" : undefined);
+        assert.equal(record.data["principal_name"], listener === "network" ? "alice.a" : undefined);
         if (id === "create_key") assert.equal(record.data["name"], "matrix");
         if (isDenied) assert.deepEqual(record.data["policies"], ["not-the-snapshot"]);
         assert.deepEqual(more, []);

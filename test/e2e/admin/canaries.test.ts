@@ -231,8 +231,8 @@ describe("secrets", () => {
       assert.equal(refusedOf(refused).code, "invalid");
       assert.ok(!refused.text.includes(text), refused.text);
     }
-    const sound = await run("select count(*) n from keys where name = ?", [sqlParam]);
-    assert.equal(sound.status, 200, sound.text);
+    const valid = await run("select count(*) n from keys where name = ?", [sqlParam]);
+    assert.equal(valid.status, 200, valid.text);
     for (const params of [[sqlParam, sqlParam], [{ a: sqlParam }], [[sqlParam]]]) {
       const refused = await run("select * from keys where name = ?", params);
       assert.equal(refused.status, 400);
@@ -264,10 +264,10 @@ describe("secrets", () => {
     const hidden = new Map([...Object.entries(SECRETS), ...Object.entries(UNSPOKEN), ...found]);
     // The header of a token is the same for all tokens and contains only the key id.
     hidden.delete("token 0");
-    const told = [...outputs].flatMap(([output, text]) =>
+    const reported = [...outputs].flatMap(([output, text]) =>
       [...hidden].filter(([, value]) => text.includes(value)).map(([name]) => `${name} in ${output}`),
     );
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   });
 
   test("no file on the disk and no archive contains an unsealed secret", async () => {

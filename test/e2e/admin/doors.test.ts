@@ -8,7 +8,7 @@ import { lstat, readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createOne, SLOW_MS, told } from "../config/support/nodes.ts";
+import { createOne, logged, SLOW_MS } from "../config/support/nodes.ts";
 import type { Document } from "../support/config.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
 import { startIssuer } from "./support/issuer.ts";
@@ -81,14 +81,14 @@ test("SIGHUP applies changed issuers and names the settings that need a restart"
   await plane.node.writeNode({ ...file, issuers });
   const from = plane.gateway.log().length;
   plane.gateway.signal("SIGHUP");
-  await told(plane.gateway, "reloaded", from);
+  await logged(plane.gateway, "reloaded", from);
   assert.deepEqual([await statusOf(tokens.first), await statusOf(tokens.second)], [401, 200]);
 
   const admin = { ...file.admin, policy_file: "another.cedar" };
   await plane.node.writeNode({ ...file, issuers, admin });
   const next = plane.gateway.log().length;
   plane.gateway.signal("SIGHUP");
-  await told(plane.gateway, "reloaded", next);
+  await logged(plane.gateway, "reloaded", next);
   const lines = plane.gateway.log().slice(next);
   assert.ok(
     lines.some((line) => /restart/.test(line.message) && /admin/.test(JSON.stringify(line))),

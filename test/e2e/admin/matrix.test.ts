@@ -90,8 +90,8 @@ describe("with an issuer and a policy", () => {
 
   for (const id of OPEN) {
     test(`${id} is answered without a token`, async () => {
-      for (const door of [plane.network, plane.local]) {
-        const { status, text } = await send(door, operationOf(id).method, targetOf(id));
+      for (const listener of [plane.network, plane.local]) {
+        const { status, text } = await send(listener, operationOf(id).method, targetOf(id));
         assert.equal(status, INPUTS[id].status, text);
       }
     });

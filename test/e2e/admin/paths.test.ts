@@ -58,8 +58,8 @@ describe("paths and methods", () => {
       for (const id of OPERATION_IDS) {
         const target = distort(bare(id));
         const sending = await sendingOf(id, plane.node.client);
-        for (const door of [plane.local, plane.network]) {
-          const { status, text } = await exchange(door, operationOf(id).method, target, sending);
+        for (const listener of [plane.local, plane.network]) {
+          const { status, text } = await exchange(listener, operationOf(id).method, target, sending);
           const isNamed = takesAnything(id) && status === 400;
           assert.ok(status === 404 || isNamed, `${operationOf(id).method} ${target}: ${status} ${text}`);
           if (isNamed) assert.match(refusedOf({ text }).message, /^The path parameter/);
@@ -194,10 +194,10 @@ describe("encodings of forbidden names", () => {
 
   test("a forbidden name is refused however it is encoded", async () => {
     const token = await issuer.tokenOf("alice");
-    const doors: readonly DoorAddress[] = [plane.local, plane.network];
+    const listeners: readonly DoorAddress[] = [plane.local, plane.network];
     for (const path of ["keys/kept", "keys/%6bept", "keys/k%65pt", "keys/%6B%65%70%74"]) {
-      for (const door of doors) {
-        const { status, text } = await send(door, "DELETE", `${BASE_PATH}/${path}`, { token });
+      for (const listener of listeners) {
+        const { status, text } = await send(listener, "DELETE", `${BASE_PATH}/${path}`, { token });
         assert.equal(status, 403, path);
         assert.equal(refusedOf({ text }).details["resource"], 'Key::"kept"');
       }

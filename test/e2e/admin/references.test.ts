@@ -261,10 +261,10 @@ describe("resolved references", () => {
     assert.match(shown("telemetry", telemetry), /\$\{ADDRESS\}/);
     shown("log and trail", plane.node.output());
     assert.match(plane.node.output(), /could not be evaluated and was skipped/);
-    const told = outputs.flatMap(({ where, text }) =>
+    const found = outputs.flatMap(({ where, text }) =>
       [...HIDDEN].filter(([, value]) => text.includes(value)).map(([name]) => `${name} in ${where}`),
     );
-    assert.deepEqual([...new Set(told)], []);
+    assert.deepEqual([...new Set(found)], []);
     const ofConfiguration = outputs.filter(({ where }) => /metrics|models|profiles|sources|openapi/.test(where));
     assert.ok(ofConfiguration.length > 20);
     assert.deepEqual(

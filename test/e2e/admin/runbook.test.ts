@@ -141,8 +141,8 @@ describe("runbook on three nodes", async () => {
     assert.equal(refused.code, "policy_denied");
     const id = refused.headers.get("x-gateway-request-id") ?? "";
     const { out } = await eventually("the audit record of the refusal", async () => {
-      const told = await good(["explain", id], { at: second });
-      return told.out.includes("access.decision") ? told : undefined;
+      const result = await good(["explain", id], { at: second });
+      return result.out.includes("access.decision") ? result : undefined;
     });
     assert.match(out, /^Caller +app$/m);
     assert.match(out, /^Answer +403 policy_denied$/m);

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
-import { ready, SLOW_MS, told } from "../config/support/nodes.ts";
+import { logged, ready, SLOW_MS } from "../config/support/nodes.ts";
 import type { Document } from "../support/config.ts";
 import { type Owner, within } from "../support/wait.ts";
 import { preparePlane } from "./support/plane.ts";
@@ -66,6 +66,6 @@ describe("startup", { concurrency: 2 }, () => {
     const node = await preparePlane(t, { issuer: ISSUER, policy, deployment: { providers: [] } });
     const program = node.launch();
     await ready(program);
-    assert.match(String((await told(program, "admin policy"))["warning"]), /list_kees/);
+    assert.match(String((await logged(program, "admin policy"))["warning"]), /list_kees/);
   });
 });

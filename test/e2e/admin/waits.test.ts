@@ -52,9 +52,9 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
 
   const suspend = (name: string) =>
     plane.node.client.call("put_suspension", { params: { kind: "model", name }, body: { reason: "r" } });
-  const wait = (door: DoorAddress, index: number, limit: string) =>
-    exchange(door, "GET", `${BASE_PATH}/suspensions?index=${index}&wait=${limit}`, { token });
-  const list = (door: DoorAddress) => exchange(door, "GET", `${BASE_PATH}/suspensions`, { token });
+  const wait = (listener: DoorAddress, index: number, limit: string) =>
+    exchange(listener, "GET", `${BASE_PATH}/suspensions?index=${index}&wait=${limit}`, { token });
+  const list = (listener: DoorAddress) => exchange(listener, "GET", `${BASE_PATH}/suspensions`, { token });
   const indexNow = async () => (await plane.node.client.call("list_suspensions")).index;
 
   test("a thousand reads on the socket and two hundred on the network cost no CPU while they wait, and all wake at once", async (t) => {
@@ -148,8 +148,8 @@ describe("blocking reads", { skip: process.platform !== "linux" && "counts what 
   });
 });
 
-async function waitsOnlyForItsOwn(door: DoorAddress, table: TableName): Promise<void> {
-  const read = (query: string) => send(door, "GET", `${BASE_PATH}/${table}?${query}`);
+async function waitsOnlyForItsOwn(listener: DoorAddress, table: TableName): Promise<void> {
+  const read = (query: string) => send(listener, "GET", `${BASE_PATH}/${table}?${query}`);
   const { index } = readOf(await read(""));
   const startedAt = performance.now();
   const waited = readOf(await read(`index=${index}&wait=300ms`));

@@ -141,7 +141,7 @@ const artifact = (text: string): Facts => ({
 test("a call is forwarded unchanged except for the agent's credential and one version, and its answer is returned", async () => {
   upstream.script = saying("hello");
   const before = upstream.requests.length;
-  const said = await call({
+  const answer = await call({
     headers: {
       cookie: "a=b",
       "x-api-key": "k",
@@ -151,8 +151,8 @@ test("a call is forwarded unchanged except for the agent's credential and one ve
     },
     id: "one",
   });
-  assert.equal(said.status, 200, said.text);
-  assert.equal(said.text, `{"jsonrpc":"2.0","id":"one","result":${JSON.stringify(said.body.result)}}`);
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.text, `{"jsonrpc":"2.0","id":"one","result":${JSON.stringify(answer.body.result)}}`);
   const [sent] = upstream.requests.slice(before);
   assert.ok(sent !== undefined && upstream.requests.length === before + 1);
   assert.equal(sent.target, "/rpc?v=1");
@@ -171,8 +171,8 @@ test("a call is forwarded unchanged except for the agent's credential and one ve
 
 test("the version may be given in the query, which is not forwarded", async () => {
   upstream.script = saying("hello");
-  const said = await call({ path: "/a2a/helper?A2A-Version=1.0", isVersioned: false });
-  assert.equal(said.status, 200, said.text);
+  const answer = await call({ path: "/a2a/helper?A2A-Version=1.0", isVersioned: false });
+  assert.equal(answer.status, 200, answer.text);
   const sent = upstream.requests.at(-1);
   assert.equal(sent?.target, "/rpc?v=1");
   assert.ok(sent?.headers.some(([name, value]) => name.toLowerCase() === "a2a-version" && value === "1.0"));
@@ -182,10 +182,10 @@ test("the version may be given in the query, which is not forwarded", async () =
 test("version 0.3, its methods and every other version are refused with the errors that clients know", async () => {
   const before = upstream.requests.length;
   for (const version of ["", "0.3", "1", "1.1", "2.0", "1.0, 0.3"]) {
-    const said = await call({ headers: { "a2a-version": version }, id: 4 });
-    const { error } = said.body;
+    const answer = await call({ headers: { "a2a-version": version }, id: 4 });
+    const { error } = answer.body;
     assert.deepEqual(
-      [said.status, said.body.id, error?.code, error?.data?.[0]?.reason],
+      [answer.status, answer.body.id, error?.code, error?.data?.[0]?.reason],
       [200, 4, -32009, "VERSION_NOT_SUPPORTED"],
       version,
     );
@@ -199,13 +199,13 @@ test("push notifications are refused, as methods and as part of a message", asyn
   const before = upstream.requests.length;
   const methods = ["Create", "Get", "Delete"].map((verb) => `${verb}TaskPushNotificationConfig`);
   for (const method of [...methods, "ListTaskPushNotificationConfigs"]) {
-    const said = await call({ method, params: { taskId: "t", id: "c" } });
-    assert.equal(said.body.error?.code, -32003, method);
+    const answer = await call({ method, params: { taskId: "t", id: "c" } });
+    assert.equal(answer.body.error?.code, -32003, method);
   }
   const config = { url: "https://elsewhere.example/hook" };
   for (const name of ["taskPushNotificationConfig", "task_push_notification_config", "TaskPushNotificationConfig"]) {
-    const said = await call({ params: { message: MESSAGE, configuration: { [name]: config } } });
-    assert.ok((said.body.error?.code ?? 0) < 0, name);
+    const answer = await call({ params: { message: MESSAGE, configuration: { [name]: config } } });
+    assert.ok((answer.body.error?.code ?? 0) < 0, name);
   }
   // The card declares none. Source: A2A specification, 3.3.4.
   assert.equal((await call({ method: "GetExtendedAgentCard", params: {} })).body.error?.code, -32004);
@@ -255,8 +255,8 @@ test("a call that agents parse differently from the rules is refused", async () 
     plain.replace('"jsonrpc":"2.0",', ""),
   ];
   for (const body of bodies) {
-    const said = await call({ body });
-    assert.ok(said.status === 200 && said.body.error !== undefined, `${body} ${said.text}`);
+    const answer = await call({ body });
+    assert.ok(answer.status === 200 && answer.body.error !== undefined, `${body} ${answer.text}`);
   }
   const type = await call({ headers: { "content-type": "application/a2a+json" } });
   assert.deepEqual([type.status, type.body.error?.code], [415, -32005]);
@@ -266,9 +266,9 @@ test("a call that agents parse differently from the rules is refused", async () 
 test("parts, answers and streamed artifacts are inspected", async () => {
   upstream.script = saying(`card ${CARD}`);
   const parts = [{ text: `with ${CARD}` }, { data: { deep: [`in ${CARD}`] } }];
-  const said = await call({ message: { parts } });
-  assert.equal(said.status, 200, said.text);
-  assert.match(said.text, /"text":"card <CREDIT_CARD>"/);
+  const answer = await call({ message: { parts } });
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.text, /"text":"card <CREDIT_CARD>"/);
   assert.match(
     String(upstream.requests.at(-1)?.body),
     /\[\{"text":"with <CREDIT_CARD>"\},\{"data":\{"deep":\["in <CREDIT_CARD>"\]\}\}\]/,
@@ -310,8 +310,8 @@ test("errors of the agent are returned unchanged", async () => {
       headers: ["Content-Type: application/json; charset=utf-8"],
       body: JSON.stringify({ jsonrpc: "2.0", id: idOf(request), error }),
     });
-  const said = await call({ method: "GetTask", params: { id: "nope" } });
-  assert.deepEqual([said.status, said.body.error], [200, error]);
+  const answer = await call({ method: "GetTask", params: { id: "nope" } });
+  assert.deepEqual([answer.status, answer.body.error], [200, error]);
 });
 
 test("a budget is charged per call, and an unreachable agent costs nothing", async () => {
@@ -332,9 +332,9 @@ test("a budget is charged per call, and an unreachable agent costs nothing", asy
 test("another method than POST, an unknown agent and a call without a credential are refused", async () => {
   const before = upstream.requests.length;
   for (const method of ["GET", "DELETE", "PUT"]) {
-    const said = await fetch(`${gateway.url}/a2a/helper`, { method, headers: { authorization: `Bearer ${key}` } });
-    assert.deepEqual([said.status, said.headers.get("allow")], [405, "POST"], method);
-    assert.doesNotMatch(await said.text(), /MCP/);
+    const answer = await fetch(`${gateway.url}/a2a/helper`, { method, headers: { authorization: `Bearer ${key}` } });
+    assert.deepEqual([answer.status, answer.headers.get("allow")], [405, "POST"], method);
+    assert.doesNotMatch(await answer.text(), /MCP/);
   }
   const unknown = await call({ key: undefined });
   assert.deepEqual([(await call({ path: "/a2a/nobody" })).status, unknown.status], [404, 401]);
@@ -345,11 +345,11 @@ test("another method than POST, an unknown agent and a call without a credential
 
 test("a suspended agent is refused with the reason", async () => {
   await node.client.call("put_suspension", { params: { kind: "a2a", name: "helper" }, body: { reason: "it leaks" } });
-  const said = await eventually("the suspension", async () => {
+  const answer = await eventually("the suspension", async () => {
     const one = await call();
     return one.status === 503 && one;
   });
-  assert.match(said.body.error?.message ?? "", /Agent helper is suspended: it leaks/i);
+  assert.match(answer.body.error?.message ?? "", /Agent helper is suspended: it leaks/i);
   const series = await readMetrics(gateway);
   assert.ok(sumOf(series, "gateway_requests_total", { route: "a2a", provider: "a2a:helper" }) > 10);
   await idle(gateway);

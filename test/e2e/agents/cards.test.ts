@@ -349,10 +349,10 @@ test("keys of other types are refused when they are loaded, by their path, and n
   );
   assert.match(refusal, /signing_keys\[1\].*P-256/);
   assert.match(refusal, /signing_keys\[2\].*not a PEM private key/);
-  const told = refusal + node.output() + JSON.stringify(await node.client.call("list_sources"));
+  const output = refusal + node.output() + JSON.stringify(await node.client.call("list_sources"));
   for (const pem of [PKCS8, SEC1, p384.toString()]) {
     const [, line = ""] = pem.split("\n");
-    assert.ok(line.length > 40 && !told.includes(line), "a private key is told");
+    assert.ok(line.length > 40 && !output.includes(line), "a private key is told");
   }
-  assert.doesNotMatch(told, /canary/);
+  assert.doesNotMatch(output, /canary/);
 });

@@ -101,9 +101,9 @@ const WHOLE: Readonly<Record<string, (socket: Socket) => void>> = {
 for (const [how, script] of Object.entries(WHOLE)) {
   test(`an answer ${how} is inspected`, async () => {
     upstream.script = script;
-    const said = await call(guarded);
-    const text = await said.text();
-    assert.equal(said.status, 200, text);
+    const answer = await call(guarded);
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
     assert.match(text, /<CREDIT_CARD>/);
     assert.ok(!text.includes("1111"), text);
     assert.equal((await call(open)).status, 200);
@@ -169,8 +169,8 @@ test("JSON that the gateway cannot read is not shown if it must be inspected", a
   for (const [at, body] of bodies.entries()) {
     for (const type of ["Content-Type: application/json", "Content-Type: text/plain"]) {
       upstream.script = (socket) => reply(socket, { headers: [type], body });
-      const said = await call(guarded);
-      const text = await said.text();
+      const answer = await call(guarded);
+      const text = await answer.text();
       assert.ok(!text.includes("1111") && !text.includes("1\x001"), `${at} ${type}: ${text.slice(0, 300)}`);
     }
   }
@@ -207,16 +207,16 @@ for (const [how, { script, code, before = "" }] of Object.entries(FAULTS)) {
   test(`a server that ${how} is reported to the client as an error of its protocol`, async () => {
     upstream.script = script;
     for (const key of [guarded, open]) {
-      const said = await call(key);
-      const text = await said.text();
+      const answer = await call(key);
+      const text = await answer.text();
       assert.ok(text.startsWith(before), text);
       const rest = text.slice(before.length);
       // A partial event is not an event, and the error is one.
-      const told = before === "" ? rest : (rest.trim().match(/^data: (.*)$/)?.[1] ?? `not one event: ${rest}`);
-      const { id, error } = JSON.parse(told) as Refusal;
+      const output = before === "" ? rest : (rest.trim().match(/^data: (.*)$/)?.[1] ?? `not one event: ${rest}`);
+      const { id, error } = JSON.parse(output) as Refusal;
       assert.deepEqual([id, error?.data?.code], [7, code], text);
       assert.match(error?.message ?? "", /MCP server tools/);
-      assert.equal(said.status, before === "" ? 502 : 200);
+      assert.equal(answer.status, before === "" ? 502 : 200);
     }
   });
 }
@@ -225,12 +225,12 @@ for (const status of [301, 302, 303, 307, 308]) {
   test(`a redirect ${status} of a server is refused and does not reach the client`, async () => {
     upstream.script = (socket) => reply(socket, { status, headers: ["LOCATION: http://evil.test/rpc"], body: "away" });
     for (const key of [guarded, open]) {
-      const said = await call(key);
-      const text = await said.text();
+      const answer = await call(key);
+      const text = await answer.text();
       const { id, error } = JSON.parse(text) as Refusal;
-      assert.deepEqual([said.status, id, error?.data?.code], [502, 7, "upstream_redirect"], text);
+      assert.deepEqual([answer.status, id, error?.data?.code], [502, 7, "upstream_redirect"], text);
       assert.match(error?.message ?? "", new RegExp(`MCP server tools answered with a redirect \\(${status}\\)`));
-      assert.equal(said.headers.get("location"), null);
+      assert.equal(answer.headers.get("location"), null);
       assert.doesNotMatch(text, /evil/);
     }
   });
@@ -274,8 +274,8 @@ test("a body that is too large and a body that is not JSON are refused with an e
   const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const nested = bodyOf("tools/call", { name: "echo", arguments: { deep: 1 } }).replace('"deep":1', `"deep":${deep}`);
   for (const broken of ["{", nested]) {
-    const said = await fetch(`${gateway.url}/mcp/tools`, { method: "POST", headers, body: broken });
-    assert.deepEqual([said.status, ((await said.json()) as Refusal).error?.code], [400, -32700]);
+    const answer = await fetch(`${gateway.url}/mcp/tools`, { method: "POST", headers, body: broken });
+    assert.deepEqual([answer.status, ((await answer.json()) as Refusal).error?.code], [400, -32700]);
   }
   assert.equal(upstream.requests.length, before);
 });
@@ -372,9 +372,9 @@ test("no mutation of a denied call reaches the server", async (t) => {
       for (let times = 1 + (random() % 3); times > 0; times--) body = mutated(body, random);
       const name = random() % 4 === 0 ? OTHER_NAMES[random() % OTHER_NAMES.length] : nameIn(body);
       const headers = { ...headersOf(open, "tools/call", name), ...TYPES[random() % TYPES.length] };
-      const said = await fetch(`${gateway.url}/mcp/tools`, { method: "POST", headers, body: new Uint8Array(body) });
-      await said.arrayBuffer();
-      statuses.set(said.status, (statuses.get(said.status) ?? 0) + 1);
+      const answer = await fetch(`${gateway.url}/mcp/tools`, { method: "POST", headers, body: new Uint8Array(body) });
+      await answer.arrayBuffer();
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     }
   };
   await Promise.all(Array.from({ length: 8 }, worker));

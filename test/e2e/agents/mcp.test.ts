@@ -141,13 +141,13 @@ const saying = (text: string): Script => answering({ resultType: "complete", con
 test("a call is forwarded unchanged except for the server's credential, and its answer is returned unchanged", async () => {
   upstream.script = saying("hello");
   const before = upstream.requests.length;
-  const said = await call({
+  const answer = await call({
     headers: { cookie: "a=b", "x-api-key": "k", origin: gateway.url, "mcp-session-id": "s", "mcp-param-x": "eu" },
     id: "one",
   });
-  assert.equal(said.status, 200, said.text);
+  assert.equal(answer.status, 200, answer.text);
   assert.deepEqual(
-    [said.body.id, said.body.result],
+    [answer.body.id, answer.body.result],
     ["one", { resultType: "complete", content: [{ type: "text", text: "hello" }] }],
   );
   const [sent] = upstream.requests.slice(before);
@@ -208,8 +208,8 @@ test("batches, duplicate members, similar names and conflicting headers do not b
     plain,
   ];
   for (const body of bodies) {
-    const said = await call({ body, params: { name: "echo" } });
-    assert.ok(said.status >= 400, body);
+    const answer = await call({ body, params: { name: "echo" } });
+    assert.ok(answer.status >= 400, body);
   }
   assert.equal(upstream.requests.length, before);
 });
@@ -253,9 +253,9 @@ test("arguments, results and streamed results are inspected; a mirrored header i
   upstream.script = saying(`card ${CARD}`);
   const before = upstream.requests.length;
   const params = { name: "echo", arguments: { pay: `with ${CARD}`, n: 1 } };
-  const said = await call({ params, headers: { "mcp-param-pay": `with ${CARD}` } });
-  assert.equal(said.status, 200, said.text);
-  assert.deepEqual(said.body.result?.["content"], [{ type: "text", text: "card <CREDIT_CARD>" }]);
+  const answer = await call({ params, headers: { "mcp-param-pay": `with ${CARD}` } });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(answer.body.result?.["content"], [{ type: "text", text: "card <CREDIT_CARD>" }]);
   const sent = upstream.requests[before];
   assert.match(String(sent?.body), /"pay":"with <CREDIT_CARD>","n":1/);
   assert.ok(
@@ -333,11 +333,11 @@ test("without a credential nothing is disclosed, and a page of another origin is
 
 test("a suspended server is refused with the reason", async () => {
   await node.client.call("put_suspension", { params: { kind: "mcp", name: "tools" }, body: { reason: "it leaks" } });
-  const said = await eventually("the suspension", async () => {
+  const answer = await eventually("the suspension", async () => {
     const one = await call();
     return one.status === 503 && one;
   });
-  assert.match(said.body.error?.message ?? "", /MCP server tools is suspended: it leaks/);
+  assert.match(answer.body.error?.message ?? "", /MCP server tools is suspended: it leaks/);
   const series = await readMetrics(gateway);
   assert.ok(sumOf(series, "gateway_requests_total", { route: "mcp", provider: "mcp:tools" }) > 10);
   await idle(gateway);

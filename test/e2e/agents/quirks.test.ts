@@ -64,8 +64,8 @@ const TOLD: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol
 };
 
 function expected(name: string, protocol: Protocol, shape: Shape): string {
-  const told = TOLD[name];
-  return (typeof told === "string" ? told : told?.[`${protocol} ${shape}`]) ?? "same";
+  const result = TOLD[name];
+  return (typeof result === "string" ? result : result?.[`${protocol} ${shape}`]) ?? "same";
 }
 
 const fronted = (protocol: Protocol, url: string) =>

@@ -63,8 +63,8 @@ const key = await mint(node, "plain");
 
 /** The number as the model sees it. */
 const messages = [{ role: "user", content: `charge ${CARD} please` }];
-const said = await say(gateway, { key, body: chat({ messages }) });
-assert.equal(said.status, 200, said.text);
+const answer = await say(gateway, { key, body: chat({ messages }) });
+assert.equal(answer.status, 200, answer.text);
 const seen = await (
   await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } })
 ).text();
@@ -137,11 +137,11 @@ test("a call with more candidate values than the limit is refused before it is s
 });
 
 async function lastSent(content: readonly string[]): Promise<readonly string[]> {
-  const said = await say(plain.gateway, {
+  const response = await say(plain.gateway, {
     key: ownKey,
     body: chat({ messages: content.map((text) => ({ role: "user", content: text })) }),
   });
-  assert.equal(said.status, 200, said.text);
+  assert.equal(response.status, 200, response.text);
   const last = await fetch(`${plain.simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const { body } = (await last.json()) as {
     readonly body: { readonly messages: readonly { readonly content: string }[] };

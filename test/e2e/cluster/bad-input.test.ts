@@ -193,10 +193,10 @@ test("an archive with wrong checksums is refused whole, and a correct one is res
   await mustWrite(node, "kept", 8);
   const tar = gunzipSync(archive);
 
-  const refused = async (bytes: Uint8Array, why: RegExp): Promise<void> => {
+  const refused = async (bytes: Uint8Array, reason: RegExp): Promise<void> => {
     const outcome = await node.nodeClient.restore(bytes);
     assert.equal(outcome.kind, "failed", JSON.stringify(outcome));
-    assert.match(outcome.kind === "failed" ? outcome.message : "", why);
+    assert.match(outcome.kind === "failed" ? outcome.message : "", reason);
     assert.deepEqual([...(await node.nodeClient.localRegisters())], [["kept", 8]]);
   };
 

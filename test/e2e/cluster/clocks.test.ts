@@ -66,8 +66,11 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
         await until(`${node.id} has read the clock of n1 anew`, isRead);
       }
       await until("n1 does not lead", async () => (await cluster.leader()) !== "n1");
-      const given = await n2.nodeClient.transfer("n1");
-      assert.ok(given.kind === "failed" && /the clock of n1 is far from/i.test(given.message), JSON.stringify(given));
+      const transferred = await n2.nodeClient.transfer("n1");
+      assert.ok(
+        transferred.kind === "failed" && /the clock of n1 is far from/i.test(transferred.message),
+        JSON.stringify(transferred),
+      );
 
       const leader = await cluster.leader();
       const left = leader === "n2" ? n3 : n2;

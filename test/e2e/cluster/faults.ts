@@ -37,10 +37,10 @@ function report({ round, fault, done, tally, leader, seconds }: RoundReport): vo
   totals.unknown += unknown;
   totals.failed += failed;
   totals.reads += reads;
-  const why = [...codes].map(([code, count]) => `${code} ${count}`).join(", ");
+  const reason = [...codes].map(([code, count]) => `${code} ${count}`).join(", ");
   process.stdout.write(
     `${String(round).padStart(4)}  ${seconds.toFixed(1).padStart(5)} s  ${done ?? `${fault}: not possible here`}; ` +
-      `acknowledged ${acknowledged}, reads ${reads}, unknown ${unknown}, failed ${failed}${why === "" ? "" : ` (${why})`}; ` +
+      `acknowledged ${acknowledged}, reads ${reads}, unknown ${unknown}, failed ${failed}${reason === "" ? "" : ` (${reason})`}; ` +
       `${leader} leads\n`,
   );
 }

@@ -44,12 +44,12 @@ test("every node reports acknowledged writes that a majority has lost", async (t
   for (let value = 1; value <= 3 * KEPT; value += 1) await mustWrite(n2, `since-${value}`, value);
   await n1.start();
   for (const node of cluster.nodes) {
-    const told = await until(`${node.id} is not ready and says why`, async () =>
+    const text = await until(`${node.id} is not ready and says why`, async () =>
       (await reasonsOf(node)).find((reason) => reason.includes("has lost acknowledged writes")),
     );
     // Either of them may lead now.
-    assert.match(told, /hold different entries up to \d+ of the log/);
-    assert.match(told, /First stop the nodes and copy the data directory of each\. .* 'gateway cluster recover'/);
+    assert.match(text, /hold different entries up to \d+ of the log/);
+    assert.match(text, /First stop the nodes and copy the data directory of each\. .* 'gateway cluster recover'/);
     assert.ok(node.output().includes("has lost acknowledged writes"), node.output());
   }
   const registers = await n1.nodeClient.localRegisters();

@@ -105,6 +105,6 @@ test("with bootstrap and join a node forms its own cluster only if every address
   });
 });
 
-function countOf(output: string, words: string): number {
-  return output.split(words).length - 1;
+function countOf(output: string, text: string): number {
+  return output.split(text).length - 1;
 }

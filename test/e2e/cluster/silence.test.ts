@@ -43,6 +43,6 @@ test("a mere loss of quorum changes nothing, whichever node is asked for readmis
   assert.deepEqual(await membersOf(n3), THREE);
 });
 
-function countOf(output: string, words: string): number {
-  return output.split(words).length - 1;
+function countOf(output: string, text: string): number {
+  return output.split(text).length - 1;
 }

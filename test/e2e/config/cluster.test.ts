@@ -9,6 +9,7 @@ import { eventually } from "../support/wait.ts";
 import {
   createNodes,
   fileStatus,
+  logged,
   named,
   one,
   provider,
@@ -17,7 +18,6 @@ import {
   SLOW_MS,
   served,
   type TestNode,
-  told,
 } from "./support/nodes.ts";
 
 const IDS = ["n1", "n2", "n3"];
@@ -75,7 +75,7 @@ describe("configuration of three nodes", () => {
     await n3.writeDeployment(one(third));
     const from = only(gateways, 2).log().length;
     only(gateways, 2).signal("SIGHUP");
-    assert.equal((await told(only(gateways, 2), "reloaded", from))["file_status"], "no_version");
+    assert.equal((await logged(only(gateways, 2), "reloaded", from))["file_status"], "no_version");
     await allServe(t, gateways, "second");
     await n3.client.call("reload_config");
     await allServe(t, gateways, "third");
@@ -105,7 +105,7 @@ describe("configuration of three nodes", () => {
     // Its document is stored once there is a leader.
     const n1 = await only(nodes, 0).start();
     await eventually("the newer document", async () => (await served(t, alone)) === "second", SLOW_MS);
-    await told(n1, "the deployment document on disk is not applied; what the cluster stores keeps serving");
+    await logged(n1, "the deployment document on disk is not applied; what the cluster stores keeps serving");
   });
 
   test("a node that cannot compile an accepted configuration keeps serving its previous one and reports it everywhere", async (t) => {
@@ -117,7 +117,7 @@ describe("configuration of three nodes", () => {
     await n1.writeDeployment({ version: 2, providers: [provider("one", "${UPSTREAM}")] });
     await n1.client.call("reload_config");
     await allServe(t, gateways.slice(0, 2), "second");
-    await told(alone, "the previous configuration keeps serving");
+    await logged(alone, "the previous configuration keeps serving");
     assert.equal(await served(t, alone), "first");
 
     const status = await fileStatus(n3);

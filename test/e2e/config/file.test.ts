@@ -12,6 +12,7 @@ import { within } from "../support/wait.ts";
 import {
   createOne,
   fileStatus,
+  logged,
   named,
   one,
   problemsOf,
@@ -19,7 +20,6 @@ import {
   refusalOf,
   SLOW_MS,
   served,
-  told,
 } from "./support/nodes.ts";
 
 const defaultAt = (revision: number) => [["default", revision, "file", "running"]];
@@ -45,7 +45,10 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await node.writeDeployment(one(second));
     const restarted = await node.start();
     assert.equal(await served(t, restarted), "first");
-    await told(restarted, "the deployment document on disk waits for a reload; what the cluster stores keeps serving");
+    await logged(
+      restarted,
+      "the deployment document on disk waits for a reload; what the cluster stores keeps serving",
+    );
     const waiting = await fileStatus(node);
     assert.equal(waiting.state, "no_version");
     assert.match(waiting.remedy, /gateway config reload.*`version`/);
@@ -80,7 +83,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
       const gateway = await node.start();
       // The stored configuration serves at once, and the document is read afterwards.
       const message = state === "in_sync" ? "is stored" : "is not applied; what the cluster stores keeps serving";
-      await told(gateway, `the deployment document on disk ${message}`);
+      await logged(gateway, `the deployment document on disk ${message}`);
       await node.client.call("list_sources", { query: { consistent: true } });
       assert.equal(await served(t, gateway), from);
       const status = await fileStatus(node);
@@ -102,12 +105,12 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     const hangUp = async (): Promise<void> => {
       const from = gateway.log().length;
       gateway.signal("SIGHUP");
-      await told(gateway, "reloaded", from);
+      await logged(gateway, "reloaded", from);
     };
     const restart = async (): Promise<void> => {
       await node.stop();
       gateway = await node.start();
-      await told(gateway, "the deployment document on disk is not applied; what the cluster stores keeps serving");
+      await logged(gateway, "the deployment document on disk is not applied; what the cluster stores keeps serving");
     };
     const reload = async (): Promise<void> => {
       assert.match(
@@ -164,7 +167,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await node.writeNode({ deployment: "absent.yaml" });
     const from = gateway.log().length;
     gateway.signal("SIGHUP");
-    await told(gateway, "reloaded", from);
+    await logged(gateway, "reloaded", from);
     assert.match((await reload())[0]?.message ?? "", /absent\.yaml: no such file/);
     assert.equal(await served(t, gateway), "first");
   });
@@ -177,7 +180,7 @@ describe("deployment configured by a file", { concurrency: 2 }, () => {
     await node.writeDeployment("version: 2\nproviders: [\n");
     const gateway = await node.start();
     assert.equal(await served(t, gateway), "first");
-    const line = await told(gateway, "configuration refused");
+    const line = await logged(gateway, "configuration refused");
     assert.match(String(line["problem"]), /deployment\.yaml:\d+:\d+: /);
     assert.equal((await fileStatus(node)).state, "refused");
     await node.writeDeployment(one(second, 2));

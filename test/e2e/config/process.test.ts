@@ -6,7 +6,7 @@ import { createAdminClient } from "../../../src/admin-api/index.ts";
 import { runProgram } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";
 import { eventually, within } from "../support/wait.ts";
-import { createNodes, createOne, named, one, provider, SLOW_MS, told } from "./support/nodes.ts";
+import { createNodes, createOne, logged, named, one, provider, SLOW_MS } from "./support/nodes.ts";
 
 describe("process signals and checks", { concurrency: 2 }, () => {
   test("SIGHUP during startup does not end the process, and SIGTERM then ends it cleanly", async (t) => {
@@ -18,7 +18,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
     const program = node.launch();
     await eventually("the data directory", () => existsSync(node.dataDir), SLOW_MS);
     program.signal("SIGHUP");
-    await told(program, "SIGHUP arrived during the start: the files are read again once the start has finished");
+    await logged(program, "SIGHUP arrived during the start: the files are read again once the start has finished");
     program.signal("SIGTERM");
     assert.deepEqual(await within("the end", program.ended, SLOW_MS), { status: 0, signal: null });
   });
@@ -32,7 +32,7 @@ describe("process signals and checks", { concurrency: 2 }, () => {
     await eventually("the process", () => program.stderr().includes("raft"), SLOW_MS);
     await node.writeDeployment(one(second, 1));
     program.signal("SIGHUP");
-    await told(program, "reloaded");
+    await logged(program, "reloaded");
     const { revision } = await node.client.call("get_source", { params: { name: "default" } });
     assert.equal(revision, 2);
   });

@@ -15,6 +15,7 @@ import {
   credentialAt,
   fileStatus,
   led,
+  logged,
   named,
   problemsOf,
   provider,
@@ -22,7 +23,6 @@ import {
   refusalOf,
   SLOW_MS,
   type TestNode,
-  told,
 } from "./support/nodes.ts";
 
 const using = (url: string, name: string): object => ({
@@ -99,7 +99,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
 
     await node.writeNode({});
     const without = node.launch();
-    await told(without, "nothing is served until it compiles");
+    await logged(without, "nothing is served until it compiles");
     await led(node);
     const status = await fileStatus(node);
     assert.equal(status.state, "refused");
@@ -171,7 +171,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     await node.stop();
     const program = node.launch();
     await led(node);
-    await told(program, "nothing is served until it compiles");
+    await logged(program, "nothing is served until it compiles");
     await node.client.call("put_secret", { params, body: { value: "sk-two" } }, { timeLimitMs: SLOW_MS });
     await ask(t, await ready(program));
     assert.equal(credentialAt(upstream), "Bearer sk-two");
@@ -190,7 +190,7 @@ describe("sealed secrets", { concurrency: 2 }, () => {
     await node.stop();
     await rm(secret);
     const program = node.launch();
-    await told(program, "nothing is served until it compiles");
+    await logged(program, "nothing is served until it compiles");
     await writeFile(secret, "sk-later\n");
     await ask(t, await ready(program));
     assert.equal(credentialAt(upstream), "Bearer sk-later");

@@ -11,6 +11,7 @@ import {
   createOne,
   fileStatus,
   led,
+  logged,
   named,
   one,
   problemsOf,
@@ -19,7 +20,6 @@ import {
   refusalOf,
   SLOW_MS,
   served,
-  told,
 } from "./support/nodes.ts";
 
 const text = (document: object): string => JSON.stringify(document);
@@ -148,7 +148,7 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     await node.writeDeployment(one(file, 9));
     await node.writeNode({ deployment: "deployment.yaml" });
     const gateway = await node.start();
-    await told(gateway, "the deployment document on disk is not applied; what the cluster stores keeps serving");
+    await logged(gateway, "the deployment document on disk is not applied; what the cluster stores keeps serving");
     assert.equal(await served(t, gateway), "api");
     const status = await fileStatus(node);
     assert.equal(status.state, "diverged");

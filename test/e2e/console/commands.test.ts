@@ -73,9 +73,9 @@ test("the command line shown in a dialog does what the dialog does", async (t) =
       verification: undefined,
     };
     const dialog = dialogOf(context);
-    const given = { ...Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial])), ...values };
-    assert.equal(dialog.blockedReason?.(given, context), undefined, dialog.title);
-    const commands = dialog.commands?.(given, context) ?? commandsOfTask(dialog.task(given, context), context);
+    const input = { ...Object.fromEntries(dialog.fields.map(({ id, initial }) => [id, initial])), ...values };
+    assert.equal(dialog.blockedReason?.(input, context), undefined, dialog.title);
+    const commands = dialog.commands?.(input, context) ?? commandsOfTask(dialog.task(input, context), context);
     const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"]}` };
     const { stdout } = await run("/bin/sh", ["-e", "-c", commands.join("\n")], { cwd: dir, env, timeout: 30_000 });
     return stdout;

@@ -271,10 +271,10 @@ describe("console with operator settings", { skip: ptySkip }, async () => {
     await within("the end", terminal.ended);
     const lines = readFileSync(join(terminal.home, "incident.cast"), "utf8").trimEnd().split("\n");
     assert.equal(JSON.parse(lines[0] ?? "").version, 2);
-    const said = lines
+    const text = lines
       .slice(1)
       .map((line) => String(JSON.parse(line)[2]))
       .join("");
-    assert.match(said, /Providers[\s\S]*one/);
+    assert.match(text, /Providers[\s\S]*one/);
   });
 });

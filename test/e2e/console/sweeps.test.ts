@@ -43,12 +43,12 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
   });
   const socket = join(node.dir, "admin.sock");
 
-  async function asked(console: SeenConsole, words: string): Promise<void> {
+  async function asked(console: SeenConsole, text: string): Promise<void> {
     await console.press("x");
     await console.until("data files");
     await console.press("ctrl-u");
-    console.type(words);
-    await console.until(words);
+    console.type(text);
+    await console.until(text);
     await console.press("enter");
   }
 

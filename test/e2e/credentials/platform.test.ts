@@ -98,7 +98,7 @@ const isQuiet = (text: string): void => {
 };
 
 test("keys come from the environment first, then files, web identity, the container and the instance; `check` says which", async () => {
-  const said = await Promise.all(
+  const answers = await Promise.all(
     [
       [ENVIRONMENT, "the environment", "MENT"],
       [FILES, "the shared files", "EONE"],
@@ -109,14 +109,14 @@ test("keys come from the environment first, then files, web identity, the contai
       const program = runProgram(file, { args: ["check", "-config", first.nodePath], env: env as Env });
       const { status } = await within("the end of check", program.ended, 60_000);
       const stdout = program.stdout();
-      const words = `ok    credential cloud: signs for bedrock in us-east-1 with keys of ${source}, id …${end}`;
-      assert.ok(stdout.includes(words), stdout + program.stderr());
+      const text = `ok    credential cloud: signs for bedrock in us-east-1 with keys of ${source}, id …${end}`;
+      assert.ok(stdout.includes(text), stdout + program.stderr());
       assert.match(stdout, /ok {4}provider bedrock: .*answered 200/);
       assert.equal(status, 0);
       isQuiet(stdout + program.stderr());
     }),
   );
-  assert.equal(said.length, 5);
+  assert.equal(answers.length, 5);
   assert.ok(instance.asked.includes("PUT /latest/api/token"));
 });
 
@@ -158,8 +158,8 @@ async function failsAndRecovers(node: TestNode, gateway: Gateway, source: Platfo
   const series = await readMetrics(gateway);
   assert.equal(sumOf(series, "gateway_credential_failing", { credential: "cloud" }), 0);
   assert.ok(sumOf(series, "gateway_credential_fetches_total", { credential: "cloud", outcome: "failed" }) >= 3);
-  const told = gateway.log().filter(({ message }) => message === "a credential cannot be fetched");
-  assert.ok(told.length >= 1 && told.length <= 8, String(told.length));
+  const found = gateway.log().filter(({ message }) => message === "a credential cannot be fetched");
+  assert.ok(found.length >= 1 && found.length <= 8, String(found.length));
   assert.ok(gateway.log().some(({ message }) => message === "a credential can be fetched again"));
   isQuiet(node.output());
 }

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { SigningKey } from "../../../src/simulator/index.ts";
-import { createOne, told } from "../config/support/nodes.ts";
+import { createOne, logged } from "../config/support/nodes.ts";
 import { ONE_PROCESS } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { clientsOf, simulated } from "../support/simulated.ts";
@@ -151,7 +151,7 @@ test("a clock ten minutes off is corrected once from the answer's date, and repo
       Array.from({ length: 8 }, () => openai.chat.completions.create({ model: "late-1", messages: user("hi") })),
     );
     assert.equal(answers.length, 8);
-    const line = await told(
+    const line = await logged(
       node.program,
       "requests are signed with a corrected time, since the upstream's clock differs from this node's",
       from,

@@ -322,7 +322,7 @@ test("check says for each credential whether one is available, and what only a c
   const env = { CLIENT_SECRET: SECRET, ASCII_SECRET };
   const program = runProgram(file, { args: ["check", "-config", node.nodePath], env });
   await within("the end of check", program.ended, 60_000);
-  const said = program.stdout();
+  const text = program.stdout();
   for (const line of [
     /^ok {4}credential own: its token endpoint returned a token$/m,
     /^fail {2}credential stale: the endpoint answers 40[01] invalid_client$/m,
@@ -330,9 +330,9 @@ test("check says for each credential whether one is available, and what only a c
     /^note {2}MCP server exchanged: .* answered 401: it requires a caller's credential, which this check does not have$/m,
     /^note {2}configuration: .*credentials\[\d+\]\.token_exchange\.issuer: warning: this credential cannot be used/m,
   ]) {
-    assert.match(said, line);
+    assert.match(text, line);
   }
-  for (const secret of [SECRET, ASCII_SECRET, "CANARY", "eyJ"]) assert.ok(!said.includes(secret));
+  for (const secret of [SECRET, ASCII_SECRET, "CANARY", "eyJ"]) assert.ok(!text.includes(secret));
 });
 
 test("no secret, no token and no text of the issuer is logged or stored", async () => {

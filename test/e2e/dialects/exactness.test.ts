@@ -57,8 +57,8 @@ test("call arguments reach a provider of the other dialect with every digit", as
   await exchange(file, rig.gateway.port, post(PATHS.compat, message, JSON_TYPE));
   const calls = await receivedBy(rig.simulators.compat);
   const { messages } = calls.body as { messages: { tool_calls?: { function: { arguments: string } }[] }[] };
-  const told = messages[1]?.tool_calls?.[0]?.function.arguments ?? "";
-  assert.equal(withoutEscapes(told), withoutEscapes(INPUT));
+  const result = messages[1]?.tool_calls?.[0]?.function.arguments ?? "";
+  assert.equal(withoutEscapes(result), withoutEscapes(INPUT));
 });
 
 test("a provider's tool call reaches a client of the other dialect with every digit, streamed or not", async () => {
@@ -115,8 +115,8 @@ test("a compressed request and a compressed answer are translated between the di
 test("an older messages client is served by a compat provider, with the sampling parameters of its version", async () => {
   const params = { ...ASKED.anthropic, temperature: 0.5, top_k: 5, metadata: { user_id: "u-17" } };
   for (const form of FORMS) {
-    const told = await tellByAnthropic(classic, { form, model: aliasOf("compat", "sim-open"), params });
-    answers(told, "sim-open", QUESTION);
+    const result = await tellByAnthropic(classic, { form, model: aliasOf("compat", "sim-open"), params });
+    answers(result, "sim-open", QUESTION);
     const { body } = await receivedBy(rig.simulators.compat);
     assert.deepEqual([body["temperature"], body["top_k"]], [0.5, 5]);
   }

@@ -97,8 +97,8 @@ for (const dialect of DIALECTS) {
 
   test(`${from} with missing or wrongly typed members yields an answer or an error`, async () => {
     for (const form of FORMS) {
-      const given = form === "unary" ? [whole] : events;
-      for (const spoilt of given.flatMap((event, at) => spoils(event).map((it) => given.with(at, it)))) {
+      const sent = form === "unary" ? [whole] : events;
+      for (const spoilt of sent.flatMap((event, at) => spoils(event).map((it) => sent.with(at, it)))) {
         const body = JSON.stringify(spoilt[0]);
         const script: Script =
           form === "unary"

@@ -138,9 +138,9 @@ for (const [to, path, fields, losses, sent] of [
       body: JSON.stringify({ model: `strip-${to}-1`, ...own, ...fields }),
     });
     assert.equal(response.status, 200, await response.clone().text());
-    const told = response.headers.get("x-gateway-fidelity-losses");
-    if (losses === null) assert.equal(told, null);
-    else assert.ok(told?.includes(losses), String(told));
+    const result = response.headers.get("x-gateway-fidelity-losses");
+    if (losses === null) assert.equal(result, null);
+    else assert.ok(result?.includes(losses), String(result));
     const { body } = (await (await fetch(`${simulator.url}/sim/last`)).json()) as { readonly body: Document };
     for (const name of ["temperature", "seed", "min_p"]) assert.ok(!(name in body), name);
     assert.equal(body["top_p"], sent);
@@ -196,8 +196,8 @@ for (const provider of ["bare-compat", "bare-messages"]) {
         assert.equal(simulator.counts().requests, before.requests, "the provider is not asked");
         const allowing = `${provider}-allowing`;
         const losses = await counted(allowing, capability);
-        const told = await ask(client, allowing, asks);
-        assert.ok(told.text !== "" || told.calls.length > 0, capability);
+        const answer = await ask(client, allowing, asks);
+        assert.ok(answer.text !== "" || answer.calls.length > 0, capability);
         assert.equal(await counted(allowing, capability), losses + 1, capability);
         assert.equal(await counted(provider, capability), before.refused, "what is refused is not lost");
       }

@@ -52,10 +52,10 @@ for (const [model, chain] of Object.entries(CHAINS)) {
     test(`the ${client} client is answered by the last provider of ${chain.join(", ")}`, async () => {
       for (const form of FORMS) {
         const before = UPSTREAMS.map((dialect) => simulators[dialect].counts().requests);
-        const told = await ask(client, model, form);
-        answers(told, "sim-small", QUESTION);
-        ends(told, { client }, "end");
-        assert.equal(told.model, model, "the client reads the alias that it asked for");
+        const answer = await ask(client, model, form);
+        answers(answer, "sim-small", QUESTION);
+        ends(answer, { client }, "end");
+        assert.equal(answer.model, model, "the client reads the alias that it asked for");
         const seen = clients.seen.at(-1)?.headers ?? {};
         assert.equal(seen["x-gateway-attempts"], String(chain.length));
         assert.equal(seen["x-gateway-provider"], `${model}-${chain.length - 1}`);
@@ -71,10 +71,10 @@ for (const [model, chain] of Object.entries(CHAINS)) {
 
 test("a candidate that would lose something is skipped", async () => {
   const before = messages.counts().requests;
-  const told = await clients.openai.chat.completions
+  const result = await clients.openai.chat.completions
     .create({ ...ASKED.openai, model: "to-messages-and-back", seed: 7 })
     .withResponse();
-  assert.equal(told.response.headers.get("x-gateway-provider"), "to-messages-and-back-2");
+  assert.equal(result.response.headers.get("x-gateway-provider"), "to-messages-and-back-2");
   assert.equal(messages.counts().requests, before);
 });
 

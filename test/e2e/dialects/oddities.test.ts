@@ -49,10 +49,10 @@ for (const upstream of UPSTREAMS) {
     test(`a ${upstream} provider, ${effect.replace(/^.*?: /, "")}`, async () => {
       for (const form of FORMS) {
         const usual = await ask(PLAIN, form, ASKED);
-        const told = await ask(plain(kind), form, ASKED);
-        answers(told, plain(kind), QUESTION);
-        ends(told, { client }, "end");
-        usageIs(told, usual, kind);
+        const answer = await ask(plain(kind), form, ASKED);
+        answers(answer, plain(kind), QUESTION);
+        ends(answer, { client }, "end");
+        usageIs(answer, usual, kind);
 
         const usualCalls = await ask(CALLING, form, THINKING);
         const called = await ask(calling(kind), form, THINKING);

@@ -120,9 +120,9 @@ test("a streamed response is charged what its provider reports, whatever it was 
     for (const max_output_tokens of [16, 400]) {
       const before = await used("total");
       const body = { model: of(channel), input: QUESTION, max_output_tokens, stream: true };
-      const said = await say(gateway, { key: counted, path: "/v1/responses", body });
-      const reported = Number(/"total_tokens":(\d+)/.exec(said.text)?.[1]);
-      assert.ok(reported > 0, said.text);
+      const answer = await say(gateway, { key: counted, path: "/v1/responses", body });
+      const reported = Number(/"total_tokens":(\d+)/.exec(answer.text)?.[1]);
+      assert.ok(reported > 0, answer.text);
       assert.equal((await used("total")) - before, reported, `${channel} ${max_output_tokens}`);
     }
   }
@@ -135,9 +135,9 @@ test("a spent budget refuses a response before any provider is asked", async () 
     path: "/v1/responses",
     body: { model: of("messages"), input: QUESTION, max_output_tokens: 16 },
   };
-  let said = await say(gateway, ask);
-  for (let round = 0; said.status === 200 && round < 10; round++) said = await say(gateway, ask);
-  assert.equal(said.status, 429);
+  let answer = await say(gateway, ask);
+  for (let round = 0; answer.status === 200 && round < 10; round++) answer = await say(gateway, ask);
+  assert.equal(answer.status, 429);
   const asked = (await seen()).length;
   assert.equal((await say(gateway, ask)).status, 429);
   assert.equal((await seen()).length, asked);

@@ -55,25 +55,25 @@ test("ten steps of text, reasoning and tools refer to items that three nodes rem
       ends.every(([, hasText, hasReasoning]) => hasText && hasReasoning === model.startsWith("o4-")),
       model,
     );
-    const said = JSON.stringify(messages);
+    const text = JSON.stringify(messages);
     assert.equal(
-      new Set(Array.from(said.matchAll(OWN_TAG), ([, tag]) => tag)).size,
+      new Set(Array.from(text.matchAll(OWN_TAG), ([, tag]) => tag)).size,
       nodes.length,
       "all nodes answered",
     );
     const sent = (await (await fetch(`${simulator.url}/sim/last?n=1`)).json()) as readonly [{ readonly body: object }];
-    const told = JSON.stringify(sent[0].body);
+    const output = JSON.stringify(sent[0].body);
     assert.equal(
-      told.split("The simulated provider calls a tool now.").length,
+      output.split("The simulated provider calls a tool now.").length,
       STEPS,
       "every text was put in its place",
     );
     if (model.startsWith("o4-")) {
       const thought = /"type":"thinking"|"reasoning_content"/g;
-      assert.equal(Array.from(told.matchAll(thought)).length, STEPS - 1, "and all reasoning");
+      assert.equal(Array.from(output.matchAll(thought)).length, STEPS - 1, "and all reasoning");
     }
     const file = join(folder, `${at}.json`);
-    await writeFile(file, said);
+    await writeFile(file, text);
     files.push([model, file]);
   }
 

@@ -35,7 +35,7 @@ async function seen(): Promise<readonly Seen[]> {
 }
 
 /** Returns what a client reads of an answer, without ids, times and the model's name. */
-function told({ output, status, usage, incomplete_details }: OpenAI.Responses.Response): object {
+function comparable({ output, status, usage, incomplete_details }: OpenAI.Responses.Response): object {
   return {
     status,
     incomplete_details,
@@ -91,9 +91,9 @@ for (const channel of TRANSLATED) {
         ({ ...ask, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
       const native = await openai.responses.create(asked("native"));
       const whole = await openai.responses.create(asked(channel));
-      assert.deepEqual(told(whole), told(native));
+      assert.deepEqual(comparable(whole), comparable(native));
       const streamed = (by: string) => openai.responses.stream({ ...asked(by), stream: true }).finalResponse();
-      assert.deepEqual(told(await streamed(channel)), told(await streamed("native")));
+      assert.deepEqual(comparable(await streamed(channel)), comparable(await streamed("native")));
       const events = await openai.responses.create({ ...asked(channel), stream: true });
       let count = 0;
       for await (const { type, sequence_number } of events) {
@@ -125,9 +125,9 @@ for (const channel of TRANSLATED) {
     });
     assert.ok(second.output_text !== "");
     const { body } = (await seen()).at(-1) as Seen;
-    const said = JSON.stringify(body["messages"]);
+    const text = JSON.stringify(body["messages"]);
     assert.match(
-      said,
+      text,
       channel === "messages" ? /"type":"thinking","thinking":".+","signature":"[^"]+"/ : /"reasoning_content":"[^"]+"/,
     );
     assert.doesNotMatch(JSON.stringify(body), /gwr1\./);

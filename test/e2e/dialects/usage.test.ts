@@ -102,8 +102,8 @@ async function usageOf({ client, provider, form, asks }: Asked): Promise<Usage> 
       : await tellByAnthropic(clients.anthropic, { form, model, params: asks.anthropic });
   assert.ok(usage);
   const counts = countsIn(await idle(gateway), provider).map((count, at) => count - (before[at] ?? 0));
-  const told = Object.keys(KINDS).map((kind) => usage[kind as keyof typeof KINDS]);
-  assert.deepEqual(counts, told, "the metrics say what the client reads");
+  const found = Object.keys(KINDS).map((kind) => usage[kind as keyof typeof KINDS]);
+  assert.deepEqual(counts, found, "the metrics say what the client reads");
   const cost = await eventually("the charge", async () => (await charged(name)) || undefined);
   assert.equal(cost, usage.totalTokens, "the budget is charged what the client reads");
   return usage;
@@ -139,8 +139,8 @@ test("a compat client that does not ask for usage in its stream is charged and s
     const { openai } = clientsOf(gateway.url, await mint(node, name, { profile: "metered" }));
     const before = countsIn(await idle(gateway), provider);
     for (const form of ["raw", "helper"] as const) {
-      const told = await tellByOpenai(openai, { form, model: aliasOf(provider, MODEL), params: chat });
-      assert.equal(told.usage, undefined);
+      const result = await tellByOpenai(openai, { form, model: aliasOf(provider, MODEL), params: chat });
+      assert.equal(result.usage, undefined);
     }
     const [input = 0, output = 0] = countsIn(await idle(gateway), provider).map((it, at) => it - (before[at] ?? 0));
     assert.ok(input > 0 && output > 0);

@@ -41,11 +41,11 @@ for (const status of [301, 302, 303, 307, 308]) {
         }),
     ];
     for (const [at, each] of asks.entries()) {
-      const said = await each();
-      assert.equal(said.status, 502, `${at}: ${said.text}`);
-      assert.equal(said.headers.get("location"), null);
-      assert.match(said.text, /upstream_redirect/);
-      assert.doesNotMatch(said.text, /evil/);
+      const answer = await each();
+      assert.equal(answer.status, 502, `${at}: ${answer.text}`);
+      assert.equal(answer.headers.get("location"), null);
+      assert.match(answer.text, /upstream_redirect/);
+      assert.doesNotMatch(answer.text, /evil/);
     }
     const { items } = await node.client.call("list_backend_errors", { params: { name: "oc" } });
     assert.equal(items[0]?.kind, "redirect");
@@ -79,9 +79,9 @@ for (const [what, error, status, words] of ERRORS) {
           assert.equal(same.text, JSON.stringify(error));
           const translated = await asMessages(facts);
           assert.equal(translated.status, status, translated.text);
-          const told = JSON.parse(translated.text) as { type: string; error: { message: string } };
-          assert.equal(told.type, "error");
-          assert.ok(told.error.message.includes(words), told.error.message);
+          const parsed = JSON.parse(translated.text) as { type: string; error: { message: string } };
+          assert.equal(parsed.type, "error");
+          assert.ok(parsed.error.message.includes(words), parsed.error.message);
         });
         assert.equal(units, 0);
         spare.script = json(GOOD);
@@ -99,8 +99,8 @@ test("an error within a 200 becomes that error on the routes of either dialect, 
   for (const script of [json(error), json(error, "Content-Encoding: identity")]) {
     oc.script = script;
     for (const path of paths) {
-      const said = await say(gateway, { key, path, body: { model: "oc-1", input: "a", prompt: "a" } });
-      assert.deepEqual([said.status, said.text], [429, JSON.stringify(error)], path);
+      const answer = await say(gateway, { key, path, body: { model: "oc-1", input: "a", prompt: "a" } });
+      assert.deepEqual([answer.status, answer.text], [429, JSON.stringify(error)], path);
     }
     const listed = await say(gateway, { key, method: "GET", path: "/v1/models" });
     assert.equal(listed.status, 429);
@@ -233,8 +233,8 @@ test("an error that a server answers as a stream with its own status keeps its m
   const body = data({ error: { message: "too many", type: "rate_limit_error" } });
   oc.script = (socket) => reply(socket, { status: 429, headers: ["Content-Type: text/event-stream"], body });
   for (const facts of [{}, { stream: true }]) {
-    const said = await asMessages(facts);
-    assert.deepEqual([said.status, /too many/.test(said.text)], [429, true]);
+    const answer = await asMessages(facts);
+    assert.deepEqual([answer.status, /too many/.test(answer.text)], [429, true]);
     assert.equal((await ask("oc-1", facts)).text, body);
   }
 });
@@ -257,10 +257,10 @@ test("an encoding that is corrupt, truncated, unknown or a bomb ends with a reas
   for (const [encoding, body, reason] of bodies) {
     oc.script = (socket) =>
       reply(socket, { headers: ["Content-Type: application/json", `Content-Encoding: ${encoding}`], body });
-    const said = await asMessages();
-    assert.equal(said.status, 502);
-    assert.match(said.text, /upstream_invalid/);
-    assert.match(said.text, reason);
+    const answer = await asMessages();
+    assert.equal(answer.status, 502);
+    assert.match(answer.text, /upstream_invalid/);
+    assert.match(answer.text, reason);
   }
   await eventually("the reason is listed", async () => {
     const { items } = await node.client.call("list_backend_errors", { params: { name: "oc" } });
@@ -281,11 +281,11 @@ test("answers without content are reported with their reason", async () => {
     ["nonsense", /not JSON/],
   ] as const) {
     oc.script = (socket) => reply(socket, { headers: ["Content-Type: text/html"], body });
-    const said = await asMessages();
-    assert.equal(said.status, 502);
-    assert.match(said.text, /upstream_invalid/);
-    assert.match(said.text, /Provider oc's answer could not be read/);
-    assert.match(said.text, reason);
+    const answer = await asMessages();
+    assert.equal(answer.status, 502);
+    assert.match(answer.text, /upstream_invalid/);
+    assert.match(answer.text, /Provider oc's answer could not be read/);
+    assert.match(answer.text, reason);
   }
 });
 
@@ -319,8 +319,8 @@ test("idle connections that the server closes fail no call", async () => {
   };
   const statuses = new Set<number>();
   for (let round = 0; round < 8; round += 1) {
-    const said = await Promise.all(Array.from({ length: 5 }, () => ask("oc-1")));
-    for (const { status, headers } of said) {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask("oc-1")));
+    for (const { status, headers } of answers) {
       statuses.add(status);
       assert.equal(headers.get("x-gateway-attempts"), "1");
     }

@@ -84,12 +84,12 @@ for (const [what, script, reason] of CASES) {
       for (const path of PATHS) {
         for (const name of ["chat", "claude"]) {
           const units = await unitsOf(async () => {
-            const said = await ask(path, name, streams);
-            assert.equal(said.status, 502, `${path} ${name} ${streams}: ${said.text}`);
-            assert.match(said.text, /"upstream_invalid"/);
-            assert.match(said.text, new RegExp(`Provider ${name}'s answer could not be read`));
-            assert.match(said.text, reason);
-            assert.doesNotMatch(said.text, /corporate/);
+            const answer = await ask(path, name, streams);
+            assert.equal(answer.status, 502, `${path} ${name} ${streams}: ${answer.text}`);
+            assert.match(answer.text, /"upstream_invalid"/);
+            assert.match(answer.text, new RegExp(`Provider ${name}'s answer could not be read`));
+            assert.match(answer.text, reason);
+            assert.doesNotMatch(answer.text, /corporate/);
           });
           assert.equal(units, 0);
           const moved = await ask(path, `moving-${name}`, streams);

@@ -14,9 +14,9 @@ const { oc, am, gateway, key, ask, asMessages, spent } = await startWild({ after
 type Block = { readonly type: string; readonly text?: string; readonly thinking?: string; readonly input?: unknown };
 const contentOf = async (script: Script, facts: object = {}): Promise<readonly Block[]> => {
   oc.script = script;
-  const said = await asMessages(facts);
-  assert.equal(said.status, 200, said.text);
-  return (JSON.parse(said.text) as { content: readonly Block[] }).content;
+  const answer = await asMessages(facts);
+  assert.equal(answer.status, 200, answer.text);
+  return (JSON.parse(answer.text) as { content: readonly Block[] }).content;
 };
 const ofText = (content: string) => ({ index: 0, message: { role: "assistant", content } });
 const called = (written: unknown) => ({
@@ -99,14 +99,14 @@ for (const [path, body, told, units, whole] of UNASKED) {
       oc.script = inOneBody(type, events);
       am.script = oc.script;
       const used = await spent(async () => {
-        const said = await say(gateway, { key, path, body });
+        const answer = await say(gateway, { key, path, body });
         assert.deepEqual(
-          [said.status, said.headers.get("content-type")],
+          [answer.status, answer.headers.get("content-type")],
           [200, "application/json"],
-          `${type}: ${said.text}`,
+          `${type}: ${answer.text}`,
         );
-        assert.deepEqual(JSON.parse(said.text), whole, type);
-        assert.equal(said.headers.get("content-length"), String(Buffer.byteLength(said.text)));
+        assert.deepEqual(JSON.parse(answer.text), whole, type);
+        assert.equal(answer.headers.get("content-length"), String(Buffer.byteLength(answer.text)));
       });
       assert.equal(used, units, type);
     }
@@ -115,9 +115,9 @@ for (const [path, body, told, units, whole] of UNASKED) {
     am.script = oc.script;
     const counted = path === MESSAGES ? {} : { stream_options: { include_usage: true } };
     const used = await spent(async () => {
-      const said = await say(gateway, { key, path, body: { ...body, stream: true, ...counted } });
-      assert.match(String(said.headers.get("content-type")), /^text\/event-stream/);
-      assert.equal(said.text, events.join(""));
+      const answer = await say(gateway, { key, path, body: { ...body, stream: true, ...counted } });
+      assert.match(String(answer.headers.get("content-type")), /^text\/event-stream/);
+      assert.equal(answer.text, events.join(""));
     });
     assert.equal(used, units);
     oc.script = inOneBody("text/event-stream", events.slice(0, 1));
@@ -131,8 +131,8 @@ for (const [path, body, told, units, whole] of UNASKED) {
 test("a whole answer labeled as a stream is read, and an unrequested stream is bounded", async () => {
   oc.script = (socket) => reply(socket, { headers: ["Content-Type: text/event-stream"], body: JSON.stringify(GOOD) });
   const units = await spent(async () => {
-    const said = await ask("oc-1");
-    assert.deepEqual([said.headers.get("content-type"), said.text], ["application/json", JSON.stringify(GOOD)]);
+    const answer = await ask("oc-1");
+    assert.deepEqual([answer.headers.get("content-type"), answer.text], ["application/json", JSON.stringify(GOOD)]);
   });
   assert.equal(units, 15);
   const piece = data(chunkOf(0, { content: "x".repeat(1 << 20) }));
@@ -151,8 +151,8 @@ test("an answer that its provider could not finish is an error for the client of
       ...completion({ content: "hal" }, { usage }),
       choices: [{ ...ofText("hal"), finish_reason: reason }],
     });
-    const said = await asMessages();
-    assert.deepEqual([said.status, /upstream_invalid/.test(said.text)], [502, true], reason);
+    const answer = await asMessages();
+    assert.deepEqual([answer.status, /upstream_invalid/.test(answer.text)], [502, true], reason);
     oc.script = stream(
       data(chunkOf(0, { content: "hal" })),
       data({ ...chunkOf(0, {}, reason), usage }),
@@ -222,9 +222,9 @@ test("thinking that a server repeats whole with its signature is thought once", 
   const thinking = { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 4_096 };
   oc.script = stream(...deltas.map((delta) => data(chunkOf(0, delta))), data(chunkOf(0, {}, "stop")));
   const { text } = await asMessages({ ...thinking, stream: true });
-  const said = [...text.matchAll(/"(?:thinking|signature|text)":"([^"]+)"/g)].map(([, piece]) => piece);
+  const found = [...text.matchAll(/"(?:thinking|signature|text)":"([^"]+)"/g)].map(([, piece]) => piece);
   assert.deepEqual(
-    said.filter((piece) => piece !== ""),
+    found.filter((piece) => piece !== ""),
     ["he", "llo", "s0", "again", "s1", "fine"],
   );
 });
@@ -238,12 +238,12 @@ test("a tool whose schema has alternatives at the top level is sent without them
   const variant = (name: string) => ({ type: "object", properties: { [name]: { type: "string" } }, required: [name] });
   for (const union of ["anyOf", "oneOf", "allOf"]) {
     const parameters = { [union]: [variant("path"), { $ref: "#/$defs/other" }], $defs: { other: variant("url") } };
-    const said = await ask("am-1", { tools: [{ type: "function", function: { name: "f", parameters } }] });
-    assert.equal(said.status, 200, said.text);
+    const answer = await ask("am-1", { tools: [{ type: "function", function: { name: "f", parameters } }] });
+    assert.equal(answer.status, 200, answer.text);
     // All of `allOf` can be expressed in one object; alternatives cannot.
-    const told = union === "allOf" ? null : 'tools;field="tools[0].function.parameters"';
-    assert.equal(said.headers.get("x-gateway-fidelity-losses"), told, union);
-    assert.match(said.text, /"arguments":"\{\\"path\\":\\"x\\"\}"/);
+    const expectedText = union === "allOf" ? null : 'tools;field="tools[0].function.parameters"';
+    assert.equal(answer.headers.get("x-gateway-fidelity-losses"), expectedText, union);
+    assert.match(answer.text, /"arguments":"\{\\"path\\":\\"x\\"\}"/);
     const sent = JSON.parse(String(am.requests.at(-1)?.body)) as { tools: { input_schema: Record<string, unknown> }[] };
     const schema = sent.tools[0]?.input_schema ?? {};
     assert.equal(schema["type"], "object");
@@ -282,13 +282,13 @@ test("schema constraints lost by merging alternatives are reported, and nothing 
     for (const parameters of schemas) {
       const tool = { name: "f", parameters };
       const input = { model: "am-1", input: "x", tools: [{ type: "function", ...tool }] };
-      for (const said of [
+      for (const answer of [
         await ask("am-1", { tools: [{ type: "function", function: tool }] }),
         await say(gateway, { key, path: "/v1/responses", body: input }),
       ]) {
-        assert.equal(said.status, 200, said.text);
-        const told = said.headers.get("x-gateway-fidelity-losses") ?? "";
-        assert.equal(/\btools;field="tools/.test(told), isLossy, `${JSON.stringify(parameters)}: ${told}`);
+        assert.equal(answer.status, 200, answer.text);
+        const losses = answer.headers.get("x-gateway-fidelity-losses") ?? "";
+        assert.equal(/\btools;field="tools/.test(losses), isLossy, `${JSON.stringify(parameters)}: ${losses}`);
       }
     }
   }

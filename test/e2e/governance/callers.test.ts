@@ -174,16 +174,16 @@ test("refusals are identical except for the request id, and disclose nothing abo
   };
   const texts = new Map<string, string>();
   for (const [what, credential] of Object.entries(bad)) {
-    const said = await say(gateway, {
+    const answer = await say(gateway, {
       method: "GET",
       path: "/v1/models",
       key: credential,
       headers: { "x-request-id": "the-same" },
     });
-    assert.equal(said.status, 401, what);
-    const headers = [...said.headers].filter(([name]) => name !== "date").map(([name, value]) => `${name}: ${value}`);
-    texts.set(what, `${headers.join("\n")}\n${said.text}`);
-    if (credential !== undefined) assert.ok(!said.text.includes(credential.slice(-12)), what);
+    assert.equal(answer.status, 401, what);
+    const headers = [...answer.headers].filter(([name]) => name !== "date").map(([name, value]) => `${name}: ${value}`);
+    texts.set(what, `${headers.join("\n")}\n${answer.text}`);
+    if (credential !== undefined) assert.ok(!answer.text.includes(credential.slice(-12)), what);
   }
   assert.deepEqual([...new Set(texts.values())], [texts.get("nothing")]);
   assert.match(texts.get("nothing") ?? "", /www-authenticate: Bearer realm="gateway", resource_metadata="https:/);

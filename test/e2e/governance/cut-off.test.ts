@@ -39,8 +39,8 @@ test("a revocation or suspension made while a node is isolated applies there as 
 
   links.heal();
   const { applied_index: index } = await near.node.client.call("get_status");
-  const heard = async (): Promise<boolean> => (await cut.node.client.call("get_status")).applied_index >= index;
-  await eventually("what was committed meanwhile, there", heard, SLOW_MS);
+  const hasCaughtUp = async (): Promise<boolean> => (await cut.node.client.call("get_status")).applied_index >= index;
+  await eventually("what was committed meanwhile, there", hasCaughtUp, SLOW_MS);
   // Its data plane processes are told within moments.
   await eventually("it is refused", async () => (await say(cut.gateway, { key: revoked })).status === 401, 1_000);
   await eventually(

@@ -16,14 +16,14 @@ import { chat, mint, PROVIDER_KEY, startGoverned } from "./support/governed.ts";
 
 const file = { after };
 const upstream = await scriptedUpstream(file);
-const door = new WebSocketServer({ host: "127.0.0.1", port: 0 });
-await once(door, "listening");
-after(() => door.close());
-const address = door.address();
+const webSockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+await once(webSockets, "listening");
+after(() => webSockets.close());
+const address = webSockets.address();
 assert.ok(typeof address === "object" && address !== null);
 const taken: string[] = [];
-door.on("headers", (lines: string[]) => lines.push(`X-Echo: ${PROVIDER_KEY}`, "X-Kept: yes"));
-door.on("connection", (socket) => socket.on("message", (bytes) => taken.push(String(bytes))));
+webSockets.on("headers", (lines: string[]) => lines.push(`X-Echo: ${PROVIDER_KEY}`, "X-Kept: yes"));
+webSockets.on("connection", (socket) => socket.on("message", (bytes) => taken.push(String(bytes))));
 
 const { node, gateway } = await startGoverned(file, {
   deployment: {

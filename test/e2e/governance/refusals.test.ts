@@ -130,12 +130,12 @@ test("hundreds of wrong credentials make one row per fault; a record names the k
   await client.call("delete_key", { params: { name: "gone" } });
   for (let n = 0; n < 3; n += 1) assert.equal((await say(gateway, { key: gone })).code, "unauthenticated");
   await rowOf("unauthenticated", 3);
-  const told = (await rows())
+  const result = (await rows())
     .filter(({ code }) => code === "unauthenticated")
     .map((row) => [row.caller_kind, row.caller, row.cause, row.cause_name, row.last_minute] as const)
     // A refusal is counted after its answer, so that the next one may be counted before it.
     .toSorted(([, , , , a], [, , , , b]) => a - b);
-  assert.deepEqual(told, [
+  assert.deepEqual(result, [
     ["key", "narrow", "credential", "unknown_key", 1],
     // A revoked key has no name and is listed by its id.
     ["unrecognised", gone.split("_")[1], "credential", "unknown_key", 3],

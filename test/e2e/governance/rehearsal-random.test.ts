@@ -98,19 +98,19 @@ const FORWARDED = /^(?:upstream_.*|)$/;
 
 async function ask({ gateway, keys }: Side, request: RandomRequest, id: string): Promise<Seen> {
   const { path, body, headers } = request;
-  const said = await say(gateway, {
+  const answer = await say(gateway, {
     key: keys.get(request.key),
     path,
     body,
     headers: { ...headers, "x-request-id": id },
   });
-  assert.equal(said.headers.get("x-gateway-request-id"), id);
+  assert.equal(answer.headers.get("x-gateway-request-id"), id);
   return {
     id,
     request,
-    code: codeOf(said.text),
-    provider: said.headers.get("x-gateway-provider") ?? "",
-    guardrails: said.headers.get("x-gateway-guardrails") ?? "",
+    code: codeOf(answer.text),
+    provider: answer.headers.get("x-gateway-provider") ?? "",
+    guardrails: answer.headers.get("x-gateway-guardrails") ?? "",
   };
 }
 
@@ -170,8 +170,8 @@ test(`rehearsing the active configuration gives the recorded decisions (${REQUES
     for (const request of requests) seen.push(await ask(left, request, randomUUID()));
     const result = await rehearse(left.node, begun);
     const { examples, ...counted } = result;
-    const told = examples?.map(({ id }) => seen.find((it) => it.id === id));
-    const about = `seed ${SEED + round}: ${JSON.stringify(document)}\n${JSON.stringify([counted, told])}`;
+    const found = examples?.map(({ id }) => seen.find((it) => it.id === id));
+    const about = `seed ${SEED + round}: ${JSON.stringify(document)}\n${JSON.stringify([counted, found])}`;
     assert.deepEqual(result.changes, [], about);
     // Requests of the first moment may precede the requested time.
     assert.ok(result.requests > 0 && result.requests <= seen.length, about);
@@ -228,9 +228,9 @@ test(
       for (const { id, outcome } of examples ?? []) {
         assert.equal(outcome, differing.get(id) ?? "same", about([id]));
       }
-      const told = new Set(examples?.map(({ id }) => id));
+      const reportedIds = new Set(examples?.map(({ id }) => id));
       const untold = [...differing.keys()].filter(
-        (id) => !told.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
+        (id) => !reportedIds.has(id) && (sentAt.get(id) ?? 0) > Date.parse(result.since) + 2,
       );
       assert.ok(untold.length <= result.unknown, about(untold));
       for (const { reason, requests } of result.reasons) add(reasons, reason, requests);

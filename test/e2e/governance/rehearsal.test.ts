@@ -128,8 +128,8 @@ test("a budget cut in half refuses the requests after it was spent", async () =>
   const [budget] = inForce["budgets"] as readonly Document[];
   // Charges of the last two seconds may not be in the budget's ledger yet.
   const result = await eventually("a rehearsal that knows what was spent", async () => {
-    const told = await rehearse({ budgets: [{ ...budget, limit: 6 }] });
-    return told.unknown === 0 ? told : undefined;
+    const answer = await rehearse({ budgets: [{ ...budget, limit: 6 }] });
+    return answer.unknown === 0 ? answer : undefined;
   });
   assert.deepEqual(outcomes(result), { ...NONE, same: 19, refused: 3 });
   assert.deepEqual(result.changes[0]?.cause, "budget calls");

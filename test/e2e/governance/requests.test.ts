@@ -223,8 +223,8 @@ test("a blocking read wakes on the next request, and rows can be filtered by the
 
 test("the last 2,000 requests are kept, newest first, without text or credentials", async () => {
   const before = (await client.call("list_requests")).items;
-  const told = JSON.stringify(before);
-  for (const secret of [PROMPT, ...Object.values(keys), "the-provider-key"]) assert.ok(!told.includes(secret));
+  const text = JSON.stringify(before);
+  for (const secret of [PROMPT, ...Object.values(keys), "the-provider-key"]) assert.ok(!text.includes(secret));
   for (let done = 0; done < KEPT_REQUESTS; done += 50) {
     await Promise.all(Array.from({ length: 50 }, async () => await (await fetch(`${gateway.url}/nowhere`)).text()));
   }

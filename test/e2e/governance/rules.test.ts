@@ -60,11 +60,11 @@ const recordOf = (requestId: string | null): Promise<SeenRecord> =>
   );
 
 test("a denial of a profile names its rule, and its record explains it", async () => {
-  const said = await say(gateway, { key: plain, path: "/v1/embeddings", body: { model: "sim-1", input: "text" } });
-  assert.deepEqual([said.status, said.code], [403, "policy_denied"]);
-  assert.match(said.text, /denied by rule no-embeddings/);
-  assert.equal(said.headers.get("x-should-retry"), "false");
-  const { controls, data } = await recordOf(said.headers.get("x-gateway-request-id"));
+  const answer = await say(gateway, { key: plain, path: "/v1/embeddings", body: { model: "sim-1", input: "text" } });
+  assert.deepEqual([answer.status, answer.code], [403, "policy_denied"]);
+  assert.match(answer.text, /denied by rule no-embeddings/);
+  assert.equal(answer.headers.get("x-should-retry"), "false");
+  const { controls, data } = await recordOf(answer.headers.get("x-gateway-request-id"));
   assert.deepEqual(controls, ["SC-7"]);
   const { rule, layer, profile, decision, caller, key, budget, route, to, matched } = data;
   assert.deepEqual(
@@ -85,13 +85,13 @@ test("a denial of a profile names its rule, and its record explains it", async (
 });
 
 test("an allow is recorded with its controls and ends the deployment's list only", async () => {
-  const said = await say(gateway, {
+  const answer = await say(gateway, {
     key: research,
     body: chat({ model: "sim-2" }),
     headers: { "x-request-id": "asked-1" },
   });
-  assert.equal(said.status, 200);
-  assert.equal(said.headers.get("x-gateway-request-id"), "asked-1");
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("x-gateway-request-id"), "asked-1");
   const { controls, data } = await recordOf("asked-1");
   assert.deepEqual(
     [controls, data["rule"], data["layer"], data["decision"]],
@@ -100,21 +100,21 @@ test("an allow is recorded with its controls and ends the deployment's list only
 });
 
 test("a request that matches no rule leaves no record", async () => {
-  const said = await say(gateway, { key: research, headers: { "x-request-id": "quiet-1" } });
-  assert.equal(said.status, 200);
+  const answer = await say(gateway, { key: research, headers: { "x-request-id": "quiet-1" } });
+  assert.equal(answer.status, 200);
   await say(gateway, { key: research, body: chat({ model: "sim-2" }), headers: { "x-request-id": "loud-1" } });
   await recordOf("loud-1");
   assert.ok(!node.output().includes("quiet-1"));
 });
 
 test("a failing condition refuses if it fails closed, and is skipped and reported if it fails open", async () => {
-  const said = await say(gateway, {
+  const answer = await say(gateway, {
     key: plain,
     body: chat({ model: "sim-3" }),
     headers: { "x-request-id": "broken-1" },
   });
-  assert.deepEqual([said.status, said.code], [403, "policy_error"]);
-  assert.match(said.text, /rule fragile could not be evaluated/);
+  assert.deepEqual([answer.status, answer.code], [403, "policy_error"]);
+  assert.match(answer.text, /rule fragile could not be evaluated/);
   const { data } = await recordOf("broken-1");
   assert.deepEqual(
     [data["decision"], data["rule"], data["error"], data["skipped"]],
@@ -125,12 +125,12 @@ test("a failing condition refuses if it fails closed, and is skipped and reporte
 
 test("each failover candidate is admitted separately: a candidate that a rule denies is skipped", async () => {
   const before = second.counts().requests;
-  const said = await say(gateway, {
+  const answer = await say(gateway, {
     key: research,
     body: chat({ model: "sim-500" }),
     headers: { "x-request-id": "moved-1" },
   });
-  assert.equal(said.headers.get("x-gateway-provider"), "spare");
+  assert.equal(answer.headers.get("x-gateway-provider"), "spare");
   assert.equal(second.counts().requests, before + 1);
   const { data } = await recordOf("moved-1");
   assert.deepEqual([data["rule"], data["to"], data["decision"]], ["no-us", "us", "deny"]);
@@ -141,9 +141,9 @@ test("the refusal has the rule's message, and without another candidate the prov
     params: { kind: "provider", name: "spare" },
     body: { reason: "maintenance" },
   });
-  const said = await say(gateway, { key: research, body: chat({ model: "sim-500" }) });
-  assert.equal(said.headers.get("x-gateway-provider"), "eu");
-  assert.equal(said.status, 500);
+  const answer = await say(gateway, { key: research, body: chat({ model: "sim-500" }) });
+  assert.equal(answer.headers.get("x-gateway-provider"), "eu");
+  assert.equal(answer.status, 500);
   await node.client.call("delete_suspension", { params: { kind: "provider", name: "spare" } });
   void simulator;
 });

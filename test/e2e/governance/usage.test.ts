@@ -51,13 +51,13 @@ const requestsOf = (rows: readonly UsageRecord[], model: string): number =>
   rows.filter((row) => row.model === model).reduce((sum, { requests }) => sum + requests, 0);
 
 test("a request through any node is in the ledger of every node, complete and once", async () => {
-  let told = { input: 0, output: 0 };
+  let result = { input: 0, output: 0 };
   for (const { gateway } of nodes) {
     for (let each = 0; each < 3; each += 1) {
       const body = chat({ model: "sim-1", messages: [{ role: "user", content: PROMPT }] });
       const { text } = await say(gateway, { key, body });
       const { usage } = JSON.parse(text) as { readonly usage: { prompt_tokens: number; completion_tokens: number } };
-      told = { input: told.input + usage.prompt_tokens, output: told.output + usage.completion_tokens };
+      result = { input: result.input + usage.prompt_tokens, output: result.output + usage.completion_tokens };
     }
   }
   const rows = await eventually("nine requests on n3", async () => {
@@ -71,7 +71,7 @@ test("a request through any node is in the ledger of every node, complete and on
       sum((row) => row.output_tokens),
       sum((row) => row.failed),
     ],
-    [told.input, told.output, 0],
+    [result.input, result.output, 0],
   );
   assert.ok(sum((row) => row.units) > 0);
   for (const row of rows) {

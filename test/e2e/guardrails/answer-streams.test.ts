@@ -14,7 +14,7 @@ import type { Gateway } from "../support/gateway.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { endChunks } from "../support/upstream.ts";
 import { within } from "../support/wait.ts";
-import { blocks, chunks, heard, pausing, type Said, streaming } from "./support/answers.ts";
+import { blocks, chunks, pausing, readStream, type Said, streaming } from "./support/answers.ts";
 import { asked, leaked, MAIL, SSN, startInspected } from "./support/inspected.ts";
 
 const file = { after };
@@ -103,8 +103,8 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
   const compat = Buffer.from(`${frames.join("")}data: [DONE]\n\n`);
   for (let at = 1; at < compat.length; at++) {
     const { text } = await answered(streaming([compat.subarray(0, at), compat.subarray(at)]), { stream: true });
-    assert.equal(heard(text).content, "€ <EMAIL_ADDRESS> ok", `cut at ${at}: ${text}`);
-    assert.equal(heard(text, 1).content, "<EMAIL_ADDRESS>", `cut at ${at}: ${text}`);
+    assert.equal(readStream(text).content, "€ <EMAIL_ADDRESS> ok", `cut at ${at}: ${text}`);
+    assert.equal(readStream(text, 1).content, "<EMAIL_ADDRESS>", `cut at ${at}: ${text}`);
     assert.ok(text.endsWith("data: [DONE]\n\n"), `cut at ${at}: ${JSON.stringify(text)}`);
   }
   const bytes = Buffer.from(blocks(SAID).join(""));
@@ -112,7 +112,7 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
     upstream.script = streaming([bytes.subarray(0, at), bytes.subarray(at)]);
     const body = { ...asked({ model: "other" }), stream: true };
     const { text } = await say(gateway, { key, path: "/v1/messages", body });
-    const { content, thinking, arguments: json } = heard(text);
+    const { content, thinking, arguments: json } = readStream(text);
     assert.deepEqual({ content, thinking, arguments: JSON.parse(json) }, HIDDEN, `cut at ${at}`);
   }
 });
@@ -137,10 +137,10 @@ test("a denial during a stream ends it in the dialect's format, aborts the provi
   let text = "";
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     text += Buffer.from(read.value).toString();
-    if (heard(text).content.startsWith("Nothing of note")) go();
+    if (readStream(text).content.startsWith("Nothing of note")) go();
   }
   assert.equal(response.status, 200);
-  assert.equal(heard(text).finish, "content_filter");
+  assert.equal(readStream(text).finish, "content_filter");
   assert.match(text, /"gateway":\{"code":"guardrail_denied".*\n\ndata: \[DONE\]\n\n$/s);
   await within("the end of the provider's work", closed);
   const { data } = await recordOf("guardrail.decision", response);
@@ -171,21 +171,21 @@ test("the SDKs raise or end a filtered answer as they do for a provider's filter
 
 test("a denial before the first byte is sent becomes a status, whatever the provider is doing", async () => {
   const all = chunks([{ content: `It is ${SSN}, you know.` }]).join("");
-  const said = await answered(streaming([all]), { stream: true });
+  const answer = await answered(streaming([all]), { stream: true });
   assert.deepEqual(
-    [said.status, said.code, said.headers.get("x-gateway-guardrails")],
+    [answer.status, answer.code, answer.headers.get("x-gateway-guardrails")],
     [403, "guardrail_denied", "no-ssn=deny"],
   );
 });
 
 test("a stream that breaks off shows what was proven safe so far, and its error", async () => {
-  const said = await answered(
+  const answer = await answered(
     streaming(chunks([{ content: `Ask ${MAIL}` }]).slice(0, 2), (socket) => socket.destroy()),
     { stream: true },
   );
-  assert.equal(heard(said.text).content, "Ask <EMAIL_ADDRESS>");
-  assert.match(said.text, /upstream_incomplete/);
-  assert.ok(!said.text.includes("DONE"));
+  assert.equal(readStream(answer.text).content, "Ask <EMAIL_ADDRESS>");
+  assert.match(answer.text, /upstream_incomplete/);
+  assert.ok(!answer.text.includes("DONE"));
 });
 
 test("an event that breaks off is not shown, whether the stream then ends or the connection does", async () => {
@@ -195,7 +195,7 @@ test("an event that breaks off is not shown, whether the stream then ends or the
     [(socket: Socket) => void socket.end(), "upstream_incomplete"],
   ] as const) {
     const { text } = await answered(streaming(frames, end), { stream: true });
-    assert.equal(heard(text).content, "It is ", text);
+    assert.equal(readStream(text).content, "It is ", text);
     const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
     assert.equal(events.at(-1).error?.code, error, text);
   }
@@ -221,18 +221,18 @@ test("usage of a stream that guardrails rewrite is counted as without them", asy
   const before = await spent();
   const usage = `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [], usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } })}\n\n`;
   const frames = chunks([{ content: MAIL }]);
-  const said = await answered(streaming([...frames.slice(0, -1), usage, ...frames.slice(-1)]), {
+  const answer = await answered(streaming([...frames.slice(0, -1), usage, ...frames.slice(-1)]), {
     stream: true,
     stream_options: { include_usage: true },
   });
-  assert.ok(said.text.includes('"total_tokens":18'));
+  assert.ok(answer.text.includes('"total_tokens":18'));
   assert.equal((await spent()) - before, 18);
 });
 
 test("a missing end, CR line endings and multi-line data are read", async () => {
   const odd = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":\rdata: [{"index":0,"delta":{"content":"to ${MAIL}"},"finish_reason":null}]}\r\rdata: [DONE]`;
-  const said = await answered(streaming([odd], endChunks), { stream: true });
-  assert.equal(heard(`${said.text}\n\n`).content, "to <EMAIL_ADDRESS>");
+  const answer = await answered(streaming([odd], endChunks), { stream: true });
+  assert.equal(readStream(`${answer.text}\n\n`).content, "to <EMAIL_ADDRESS>");
 });
 
 test("no matched text is in logs, records or metrics", async () => {

@@ -11,7 +11,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { say } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { type Reply, reply } from "../support/upstream.ts";
-import { chunks, heard, streaming } from "./support/answers.ts";
+import { chunks, readStream, streaming } from "./support/answers.ts";
 import {
   ADDRESS,
   asked,
@@ -40,13 +40,13 @@ const completion = (content: string, more: object = {}) =>
 
 test("a whole answer is rewritten, and its length, digests and record match the new body", async () => {
   const body = completion(`Write to ${MAIL}.`);
-  const said = await whole({ headers: [...JSON_TYPE, "ETag: x", "Content-Digest: sha-256=:x:"], body });
-  assert.deepEqual([said.status, said.text], [200, body.replace(MAIL, "<EMAIL_ADDRESS>")]);
+  const answer = await whole({ headers: [...JSON_TYPE, "ETag: x", "Content-Digest: sha-256=:x:"], body });
+  assert.deepEqual([answer.status, answer.text], [200, body.replace(MAIL, "<EMAIL_ADDRESS>")]);
   assert.deepEqual(
-    ["x-gateway-guardrails", "content-length", "etag", "content-digest"].map((name) => said.headers.get(name)),
-    ["hide=redact", String(said.text.length), null, null],
+    ["x-gateway-guardrails", "content-length", "etag", "content-digest"].map((name) => answer.headers.get(name)),
+    ["hide=redact", String(answer.text.length), null, null],
   );
-  const { controls, data } = await recordOf("guardrail.decision", said);
+  const { controls, data } = await recordOf("guardrail.decision", answer);
   assert.deepEqual(controls, ["GDPR-5"]);
   assert.deepEqual(
     [data["direction"], data["decision"], data["rule"], data["matched"], data["to"], data["key"]],
@@ -63,8 +63,11 @@ test("a whole answer is rewritten, and its length, digests and record match the 
 
 test("an answer without findings passes unchanged, and so does one with findings that are only noted", async () => {
   const body = completion("Nothing of note.").replace("{", '{ "odd" : 1.0,  ');
-  const said = await whole({ headers: [...JSON_TYPE, "ETag: x"], body });
-  assert.deepEqual([said.text, said.headers.get("etag"), said.headers.get("x-gateway-guardrails")], [body, "x", null]);
+  const answer = await whole({ headers: [...JSON_TYPE, "ETag: x"], body });
+  assert.deepEqual(
+    [answer.text, answer.headers.get("etag"), answer.headers.get("x-gateway-guardrails")],
+    [body, "x", null],
+  );
   const noted = completion(`Pay with ${CARD}.`);
   const carded = await whole({ headers: JSON_TYPE, body: noted });
   assert.deepEqual([carded.text, carded.headers.get("x-gateway-guardrails")], [noted, "note=annotate"]);
@@ -73,22 +76,25 @@ test("an answer without findings passes unchanged, and so does one with findings
 });
 
 test("a denied whole answer is a refusal in the dialect's format", async () => {
-  const said = await whole({ headers: JSON_TYPE, body: completion(`It is ${SSN}.`) });
-  assert.deepEqual([said.status, said.code, said.headers.get("x-should-retry")], [403, "guardrail_denied", "false"]);
-  assert.match(said.text, /Numbers of persons stay here\./);
-  assert.equal(said.headers.get("x-gateway-guardrails"), "no-ssn=deny");
-  const { controls, data } = await recordOf("guardrail.decision", said);
+  const answer = await whole({ headers: JSON_TYPE, body: completion(`It is ${SSN}.`) });
+  assert.deepEqual(
+    [answer.status, answer.code, answer.headers.get("x-should-retry")],
+    [403, "guardrail_denied", "false"],
+  );
+  assert.match(answer.text, /Numbers of persons stay here\./);
+  assert.equal(answer.headers.get("x-gateway-guardrails"), "no-ssn=deny");
+  const { controls, data } = await recordOf("guardrail.decision", answer);
   assert.deepEqual([controls, data["decision"], data["direction"]], [["SC-7"], "deny", "response"]);
   const refusals = (await node.client.call("list_refusals")).items;
   assert.ok(refusals.some((row) => row.code === "guardrail_denied" && JSON.stringify(row).includes("no-ssn")));
 });
 
 test("a shadow detector's finding in an answer is recorded once and changes nothing", async () => {
-  const said = await answered(streaming(chunks([{ content: `At ${ADDRESS}, and ` }, { content: `${ADDRESS}.` }])), {
+  const answer = await answered(streaming(chunks([{ content: `At ${ADDRESS}, and ` }, { content: `${ADDRESS}.` }])), {
     stream: true,
   });
-  assert.equal(heard(said.text).content, `At ${ADDRESS}, and ${ADDRESS}.`);
-  const { data } = await recordOf("guardrail.shadow", said);
+  assert.equal(readStream(answer.text).content, `At ${ADDRESS}, and ${ADDRESS}.`);
+  const { data } = await recordOf("guardrail.shadow", answer);
   assert.deepEqual([data["direction"], data["detectors"]], ["response", { watcher: { "pii/IP_ADDRESS": 2 } }]);
 });
 
@@ -171,10 +177,10 @@ const NAMED: Readonly<Record<string, { readonly answer: Reply; readonly shown: R
 };
 for (const [what, { answer, shown, status = 200 }] of Object.entries(NAMED)) {
   test(`an answer with ${what} is still read`, async () => {
-    const said = await whole(answer);
-    assert.equal(said.status, status, said.text);
-    assert.match(said.text, shown);
-    assert.ok(!said.text.includes("lovelace"), said.text);
+    const response = await whole(answer);
+    assert.equal(response.status, status, response.text);
+    assert.match(response.text, shown);
+    assert.ok(!response.text.includes("lovelace"), response.text);
   });
 }
 
@@ -212,25 +218,25 @@ const NO_ANSWERS: Readonly<Record<string, Reply>> = {
 
 for (const [what, answer] of Object.entries(NO_ANSWERS)) {
   test(`an answer that is ${what} is refused as invalid`, async () => {
-    const said = await whole(answer);
-    assert.deepEqual([said.status, said.code], [502, "upstream_invalid"], said.text);
+    const response = await whole(answer);
+    assert.deepEqual([response.status, response.code], [502, "upstream_invalid"], response.text);
   });
 }
 
 test("an unrequested stream is judged as a whole, whatever its type says", async () => {
   const body = chunks([{ content: "to ada." }, { content: "lovelace@example.com now" }]).join("");
   for (const headers of [EVENTS_TYPE, JSON_TYPE, ["Content-Type: image/png"]]) {
-    const said = await whole({ headers, body });
-    assert.deepEqual([said.status, said.headers.get("content-type")], [200, "application/json"], said.text);
-    const answer = JSON.parse(said.text) as { choices: { message: { content: string } }[] };
+    const response = await whole({ headers, body });
+    assert.deepEqual([response.status, response.headers.get("content-type")], [200, "application/json"], response.text);
+    const answer = JSON.parse(response.text) as { choices: { message: { content: string } }[] };
     assert.equal(answer.choices[0]?.message.content, "to <EMAIL_ADDRESS> now");
   }
 });
 
 test("a compressed answer above the limit is passed decoded or refused, as configured", async () => {
   const body = completion(randomBytes(MAX_BODY_BYTES).toString("hex"));
-  const said = await whole(packed(gzipSync(body)));
-  assert.deepEqual([said.status, said.text], [200, body]);
+  const answer = await whole(packed(gzipSync(body)));
+  assert.deepEqual([answer.status, answer.text], [200, body]);
   assert.equal((await whole(packed(gzipSync(body)), {}, buffering)).status, 403);
 });
 
@@ -238,28 +244,28 @@ const ENCODINGS = { gzip: gzipSync, "x-gzip": gzipSync, deflate: deflateSync, br
 for (const [encoding, encode] of Object.entries(ENCODINGS)) {
   test(`identity encoding is requested, and an answer in ${encoding} is still read, also as a stream`, async () => {
     const headers = [...JSON_TYPE, `Content-Encoding: ${encoding}`];
-    const said = await whole({ headers, body: encode(completion(MAIL)) });
-    assert.deepEqual([said.headers.get("content-encoding"), said.text], [null, completion("<EMAIL_ADDRESS>")]);
+    const answer = await whole({ headers, body: encode(completion(MAIL)) });
+    assert.deepEqual([answer.headers.get("content-encoding"), answer.text], [null, completion("<EMAIL_ADDRESS>")]);
     const stream = encode(chunks([{ content: "to ada." }, { content: "lovelace@example.com now" }]).join(""));
     const events = await whole(
       { headers: ["Content-Type: text/event-stream", headers[1] ?? ""], body: stream },
       { stream: true },
     );
-    assert.equal(heard(events.text).content, "to <EMAIL_ADDRESS> now");
+    assert.equal(readStream(events.text).content, "to <EMAIL_ADDRESS> now");
     const sent = upstream.requests.at(-1)?.headers.filter(([name]) => name.toLowerCase() === "accept-encoding");
     assert.deepEqual(sent, [["accept-encoding", "identity"]]);
   });
 }
 
 test("audio and images pass and are counted, ranges are not requested, and an answer without a body stays empty", async () => {
-  const sound = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, ...Buffer.from(MAIL)]);
-  upstream.script = (socket) => reply(socket, { headers: ["Content-Type: audio/mpeg"], body: sound });
+  const valid = Buffer.from([0x49, 0x44, 0x33, 4, 0, 0, 0, 0, 1, ...Buffer.from(MAIL)]);
+  upstream.script = (socket) => reply(socket, { headers: ["Content-Type: audio/mpeg"], body: valid });
   const response = await fetch(`${gateway.url}/v1/audio/speech`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", range: "bytes=0-4" },
     body: JSON.stringify({ model: "m", input: "x", voice: "alloy" }),
   });
-  assert.deepEqual(Buffer.from(await response.arrayBuffer()), sound);
+  assert.deepEqual(Buffer.from(await response.arrayBuffer()), valid);
   assert.ok(!upstream.requests.at(-1)?.headers.some(([name]) => name.toLowerCase() === "range"));
   upstream.script = (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n");
   const gone = await say(gateway, { key, body: asked() });
@@ -270,8 +276,8 @@ test("audio and images pass and are counted, ranges are not requested, and an an
 test("an oversized answer passes and is counted, or is refused", async () => {
   const before = sumOf(await readMetrics(gateway), "gateway_guardrail_response_oversize_total");
   const body = completion(`${MAIL} ${"x".repeat(MAX_BODY_BYTES)}`);
-  const said = await whole({ headers: JSON_TYPE, body });
-  assert.deepEqual([said.status, said.text], [200, body]);
+  const answer = await whole({ headers: JSON_TYPE, body });
+  assert.deepEqual([answer.status, answer.text], [200, body]);
   assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_response_oversize_total"), before + 1);
   for (const [answer, more] of [
     [{ headers: JSON_TYPE, body }, {}],

@@ -80,10 +80,10 @@ test("credentials are not inspected, and headers without findings pass", async (
 });
 
 test("headers are read beside an uninspected body; a rule may test the location, and the record has the kind", async () => {
-  const said = await say(gateway, { key, headers: { "x-title": CARD } });
-  assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
-  assert.equal(said.headers.get("x-gateway-guardrails"), "no-cards-in-titles=deny");
-  const id = said.headers.get("x-gateway-request-id");
+  const answer = await say(gateway, { key, headers: { "x-title": CARD } });
+  assert.deepEqual([answer.status, answer.code], [403, "guardrail_denied"], answer.text);
+  assert.equal(answer.headers.get("x-gateway-guardrails"), "no-cards-in-titles=deny");
+  const id = answer.headers.get("x-gateway-request-id");
   const { data } = await eventually("the record of the denial", () =>
     recordsIn(node.output()).find(({ event, data }) => event === "guardrail.decision" && data["request"] === id),
   );

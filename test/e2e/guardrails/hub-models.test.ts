@@ -10,7 +10,7 @@ import { peer } from "../../peers/index.ts";
 import { lookupClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { type Hub, openHub } from "../../server/models/support/hub.ts";
-import { createOne, led, ready, told } from "../config/support/nodes.ts";
+import { createOne, led, logged, ready } from "../config/support/nodes.ts";
 import { runProgram } from "../support/gateway.ts";
 import { freePort } from "../support/ports.ts";
 import { simulated } from "../support/simulated.ts";
@@ -99,7 +99,7 @@ test("a pinned model is fetched, denies, serves offline, and is replaced at run 
   const graph = filesOf("alice")["onnx/model.onnx"];
   const first = holding(hub, graph);
   const program = node.launch();
-  await told(program, "the configuration is waiting for models");
+  await logged(program, "the configuration is waiting for models");
   const line = await eventually("a line of the log that tells how far it is", async () => {
     first.step();
     return program
@@ -139,14 +139,14 @@ test("a pinned model is fetched, denies, serves offline, and is replaced at run 
   await node.writeDeployment(documentWith(models, 1));
   const from = offline.log().length;
   offline.signal("SIGHUP");
-  await told(offline, "the configuration is waiting for models", from);
+  await logged(offline, "the configuration is waiting for models", from);
   await eventually("half of it is there", async () => ((await modelNow())?.bytes ?? 0) > 0);
   assert.equal((await modelNow())?.state, "fetching");
   assert.deepEqual([await say(offline.url, "alice said hello"), await say(offline.url, "bob")], [403, 200]);
   assert.equal((await readyz())[0], 200);
 
   second.release();
-  await told(offline, "configuration applied", from);
+  await logged(offline, "configuration applied", from);
   assert.deepEqual([await say(offline.url, "alice said hello"), await say(offline.url, "bob")], [200, 403]);
   assert.equal((await modelNow())?.state, "ready");
 });

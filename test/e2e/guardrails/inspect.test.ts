@@ -110,9 +110,9 @@ for (const [what, body, words] of REFUSED) {
     const asked = client.call as (id: string, input: object) => Promise<unknown>;
     await assert.rejects(asked("inspect_guardrails", { body }), (error: AdminError) => {
       assert.equal(error.code, "invalid");
-      const told = `${error.message} ${JSON.stringify(error.details)}`;
-      assert.match(told.replaceAll("field `segments`", "segments"), words);
-      assert.ok(!told.includes(CARD), told);
+      const text = `${error.message} ${JSON.stringify(error.details)}`;
+      assert.match(text.replaceAll("field `segments`", "segments"), words);
+      assert.ok(!text.includes(CARD), text);
       return true;
     });
   });
@@ -120,11 +120,11 @@ for (const [what, body, words] of REFUSED) {
 
 test("the active guardrails are listed with their counters, also as rows of SQL", async () => {
   const key = await mint(node, "k", { profile: "team" });
-  const said = await say(gateway, {
+  const answer = await say(gateway, {
     key,
     body: { model: "sim-1", messages: [{ role: "user", content: `pay ${CARD}` }] },
   });
-  assert.equal(said.status, 200, said.text);
+  assert.equal(answer.status, 200, answer.text);
   const rows = await eventually("a rule that acted", async () => {
     const { items } = await client.call("list_guardrails");
     return items.some(({ decisions }) => decisions === 1) && items;

@@ -18,7 +18,7 @@ import type { Gateway } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
 import { within } from "../support/wait.ts";
-import { chunks, heard, pausing, streaming } from "./support/answers.ts";
+import { chunks, pausing, readStream, streaming } from "./support/answers.ts";
 import { JSON_TYPE } from "./support/inspected.ts";
 
 const runtime = await peer("onnxruntime-node");
@@ -129,12 +129,12 @@ for (const [type, bad] of Object.entries(BAD)) {
     assert.ok(!denied.text.includes(bad));
     streamed(["all ", "is ", "well"]);
     const fine = await ask(closed, { stream: true });
-    assert.deepEqual([heard(fine.text).content, heard(fine.text).finish], ["all is well", "stop"]);
+    assert.deepEqual([readStream(fine.text).content, readStream(fine.text).finish], ["all is well", "stop"]);
     // More text than is read at once, so that it is found while the answer streams.
     const { script, closed: left } = pausing(chunks([{ content: `${bad} ${"well ".repeat(100)}` }]).slice(0, 2), []);
     upstream.script = script;
     const cut = await within("the denial", ask(closed, { stream: true }));
-    assert.equal(heard(cut.text).finish, "content_filter", cut.text);
+    assert.equal(readStream(cut.text).finish, "content_filter", cut.text);
     assert.match(cut.text, /guardrail_denied/);
     await within("the provider's work ends", left);
     // In a stream held back to its end nothing is shown.
@@ -150,11 +150,11 @@ test("findings of an analyzer and a model are rewritten in whole answers and in 
 }, async () => {
   const hidden = "I know <PERSON>, 😀 <PERSON> of <STREET>";
   whole("I know Alice, 😀 Alice of Höhe 5");
-  const said = await ask(buffer);
-  assert.equal(JSON.parse(said.text).choices[0].message.content, hidden, said.text);
+  const answer = await ask(buffer);
+  assert.equal(JSON.parse(answer.text).choices[0].message.content, hidden, answer.text);
   streamed(["I know Al", "ice, 😀 ", "Alice of Hö", "he 5"]);
   const stream = await ask(buffer, { stream: true });
-  assert.deepEqual([heard(stream.text).content, heard(stream.text).finish], [hidden, "stop"]);
+  assert.deepEqual([readStream(stream.text).content, readStream(stream.text).finish], [hidden, "stop"]);
 });
 
 const hang = (): Promise<never> => new Promise(() => undefined);
@@ -178,12 +178,12 @@ async function met(what: string, lets: Gateway, refuses: Gateway): Promise<void>
   const began = performance.now();
   const long = await ask(lets, { stream: true });
   const took = performance.now() - began;
-  assert.deepEqual([heard(long.text).content, heard(long.text).finish], [LONG.join(""), "stop"], what);
+  assert.deepEqual([readStream(long.text).content, readStream(long.text).finish], [LONG.join(""), "stop"], what);
   // 40 kB have some ten stretches, each of which would be awaited.
   assert.ok(took < 5 * TIMEOUT_MS, `${what}: the end came after ${took} ms`);
   const cut = await ask(refuses, { stream: true });
   assert.match(cut.text, /guardrail_error/, what);
-  assert.notEqual(heard(cut.text).finish, "stop", what);
+  assert.notEqual(readStream(cut.text).finish, "stop", what);
 }
 
 for (const [type, server] of [

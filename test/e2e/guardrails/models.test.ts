@@ -79,8 +79,8 @@ test("names found by a model are removed before the provider sees them", { skip:
   const { gateway, simulator } = started;
   const key = await keyOf("names");
   const text = "My name is Alice Miller, I live in “Berlin”, 😀 Berlin.";
-  const said = await say(gateway, { key, body: saying(text) });
-  assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], said.text);
+  const answer = await say(gateway, { key, body: saying(text) });
+  assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const last = await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const sent = await last.text();
   assert.ok(sent.includes("My name is <PERSON>, I live in “<LOCATION>”, 😀 <LOCATION>."), sent);
@@ -133,9 +133,9 @@ test("check runs each graph once and reports a broken one", { skip: missing }, a
     const { status } = await within("check", program.ended);
     return { status, told: program.stdout() + program.stderr() };
   };
-  const sound = await check(LABELS);
-  assert.equal(sound.status, 0, sound.told);
-  assert.match(sound.told, /models.*loaded, and each local model was run once/);
+  const valid = await check(LABELS);
+  assert.equal(valid.status, 0, valid.told);
+  assert.match(valid.told, /models.*loaded, and each local model was run once/);
   const { status, told } = await check(["O", "B-PER"]);
   assert.equal(status, 1, told);
   assert.match(

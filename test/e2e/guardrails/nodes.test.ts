@@ -20,9 +20,9 @@ const { simulator, nodes, node } = await startGoverned(
 const key = await mint(node, "plain");
 
 async function isRewrittenBy(gateway: (typeof nodes)[number]["gateway"]): Promise<boolean> {
-  const said = await say(gateway, { key, body: chat({ messages: [{ role: "user", content: `pay ${CARD} now` }] }) });
-  if (said.status === 401) return false; // its log does not have the key yet
-  assert.equal(said.status, 200, said.text);
+  const answer = await say(gateway, { key, body: chat({ messages: [{ role: "user", content: `pay ${CARD} now` }] }) });
+  if (answer.status === 401) return false; // its log does not have the key yet
+  assert.equal(answer.status, 200, answer.text);
   const headers = { authorization: `Bearer ${PROVIDER_KEY}` };
   const sent = await (await fetch(`${simulator.url}/sim/last`, { headers })).text();
   assert.match(sent, /pay <CREDIT_CARD> now/);

@@ -51,8 +51,8 @@ test("a real analyzer is called, and its findings are removed in place", {
   });
   const send = async (content: string, more: object[] = []): Promise<string> => {
     const messages = [...more, { role: "user", content }];
-    const said = await say(gateway, { body: chat({ model: "sim-small", messages }) });
-    assert.equal(said.status, 200, said.text);
+    const answer = await say(gateway, { body: chat({ model: "sim-small", messages }) });
+    assert.equal(answer.status, 200, answer.text);
     const last = await fetch(`${provider.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
     return await last.text();
   };

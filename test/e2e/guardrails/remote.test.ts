@@ -59,8 +59,8 @@ const sent = async (): Promise<string> => {
 
 test("names found by an analyzer are removed before the provider sees them, and text that a rule forbids is refused", async () => {
   analyzer.answer = personsIn({ "Jürgen 👍": "PERSON", grenade: "WEAPON" });
-  const said = await say(gateway, { key, body: saying("👋 I am Jürgen 👍, who are you?") });
-  assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], said.text);
+  const answer = await say(gateway, { key, body: saying("👋 I am Jürgen 👍, who are you?") });
+  assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const body = await sent();
   assert.ok(body.includes("👋 I am <PERSON>, who are you?"), body);
   assert.equal(analyzer.asked.at(-1)?.headers["x-analyzer-key"], SECRET);

@@ -94,13 +94,13 @@ const WAYS = [
 
 for (const { what, asked } of WAYS) {
   test(`a card is rewritten before the provider sees it: ${what}`, async () => {
-    const said = await say(gateway, asked);
-    assert.equal(said.status, 200, said.text);
-    assert.equal(said.headers.get("x-gateway-guardrails"), "mask-cards=redact");
+    const answer = await say(gateway, asked);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.headers.get("x-gateway-guardrails"), "mask-cards=redact");
     const body = await sent();
     assert.ok(body.includes("pay with <CREDIT_CARD>, please"), body);
     assert.ok(!body.includes(CARD), body);
-    const { controls, data } = await recordOf("guardrail.decision", said.headers.get("x-gateway-request-id"));
+    const { controls, data } = await recordOf("guardrail.decision", answer.headers.get("x-gateway-request-id"));
     assert.deepEqual(controls, ["PCI-3.4"]);
     assert.deepEqual(
       [data["decision"], data["rule"], data["key"], data["profile"], data["matched"]],
@@ -140,16 +140,16 @@ test("a denial has the rule's message in the dialect's format and reaches no pro
 
 test("a denial returns the reserved budget", async () => {
   for (let asked = 0; asked < DENIED_OF_TIGHT; asked++) {
-    const said = await say(gateway, { key: frugal, body: saying(`my number is ${SSN}`) });
-    assert.equal(said.code, "guardrail_denied", said.text);
+    const answer = await say(gateway, { key: frugal, body: saying(`my number is ${SSN}`) });
+    assert.equal(answer.code, "guardrail_denied", answer.text);
   }
-  const said = await say(gateway, { key: frugal, body: saying("nothing of note") });
-  assert.equal(said.status, 200, said.text);
+  const response = await say(gateway, { key: frugal, body: saying("nothing of note") });
+  assert.equal(response.status, 200, response.text);
 });
 
 test("the failover provider receives the rewritten text too", async () => {
-  const said = await say(gateway, { key, body: saying(`pay with ${CARD}`, "sim-500") });
-  assert.equal(said.headers.get("x-gateway-provider"), "spare", said.text);
+  const answer = await say(gateway, { key, body: saying(`pay with ${CARD}`, "sim-500") });
+  assert.equal(answer.headers.get("x-gateway-provider"), "spare", answer.text);
   const body = await sent();
   assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD), body);
 });
@@ -174,9 +174,9 @@ test("a profile without detectors is exempt, and a request without findings pass
 });
 
 test("a shadow detector's finding is recorded and decides nothing", async () => {
-  const said = await say(gateway, { key, body: saying(`write to ${MAIL}`) });
-  assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, null]);
-  const { data } = await recordOf("guardrail.shadow", said.headers.get("x-gateway-request-id"));
+  const answer = await say(gateway, { key, body: saying(`write to ${MAIL}`) });
+  assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, null]);
+  const { data } = await recordOf("guardrail.shadow", answer.headers.get("x-gateway-request-id"));
   assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
 });
 
@@ -212,15 +212,15 @@ test("blocks that translation joins into one turn are inspected in the form that
     const body = { ...chat({ model: "sim-small" }), messages: turns(role) };
     const answer = await say(gateway, { ...inMessages("", "sim-small"), body });
     assert.equal(answer.status, 200, answer.text);
-    const given = await sent();
-    assert.ok(given.includes("<CREDIT_CARD>") && !given.includes("1111"), given);
+    const upstreamBody = await sent();
+    assert.ok(upstreamBody.includes("<CREDIT_CARD>") && !upstreamBody.includes("1111"), upstreamBody);
   }
 });
 
 test("texts of a thread created together with its run are inspected", async () => {
   const body = { assistant_id: "asst_1", thread: { messages: [{ role: "user", content: `it is ${SSN}` }] } };
-  const said = await say(gateway, { key: free, path: "/v1/threads/runs", body });
-  assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
+  const answer = await say(gateway, { key: free, path: "/v1/threads/runs", body });
+  assert.deepEqual([answer.status, answer.code], [403, "guardrail_denied"], answer.text);
 });
 
 const form = (purpose: string): FormData => {

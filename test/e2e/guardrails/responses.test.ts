@@ -86,13 +86,13 @@ const SAID: readonly Said[] = [
   { arguments: 'ace@example.com", "n": 1.0}' },
 ];
 
-const frames = (channel: Channel, said: readonly Said[]): readonly string[] =>
-  channel === "messages" ? blocks(said) : chunks(said);
+const frames = (channel: Channel, pieces: readonly Said[]): readonly string[] =>
+  channel === "messages" ? blocks(pieces) : chunks(pieces);
 
 /** Returns the same as one body. */
-function body(channel: Channel, said: readonly Said[]): string {
+function body(channel: Channel, pieces: readonly Said[]): string {
   const all = (name: "content" | "reasoning_content" | "arguments"): string =>
-    said.map((one) => one[name] ?? "").join("");
+    pieces.map((one) => one[name] ?? "").join("");
   const input = all("arguments");
   const id = "t1";
   if (channel === "messages") {
@@ -120,9 +120,9 @@ function body(channel: Channel, said: readonly Said[]): string {
 }
 
 const whole =
-  (channel: Channel, said: readonly Said[]): Script =>
+  (channel: Channel, pieces: readonly Said[]): Script =>
   (socket) =>
-    reply(socket, { headers: ["Content-Type: application/json"], body: body(channel, said) });
+    reply(socket, { headers: ["Content-Type: application/json"], body: body(channel, pieces) });
 
 /** Returns the texts of an answer, by kind. */
 function textsOf({ output }: OpenAI.Responses.Response): readonly unknown[] {
@@ -259,8 +259,8 @@ for (const channel of CHANNELS) {
 
   for (const streams of [false, true]) {
     test(`${channel}: the stored answer is the one shown to the client, ${streams ? "streamed" : "whole"}`, async () => {
-      const said = [{ content: "The machine is 203.0.1" }, { content: "13.77, I hear." }];
-      upstream.script = streams ? streaming(frames(channel, said)) : whole(channel, said);
+      const result = [{ content: "The machine is 203.0.1" }, { content: "13.77, I hear." }];
+      upstream.script = streams ? streaming(frames(channel, result)) : whole(channel, result);
       const ask = asked(channel, { reasoning: null });
       const first = streams
         ? await openai.responses.stream({ ...ask, stream: true }).finalResponse()

@@ -30,13 +30,13 @@ const MAIL = "ada.lovelace@example.com";
 const CARD = "4111111111111111";
 
 const upstream = await scriptedUpstream(file);
-const door = new WebSocketServer({ host: "127.0.0.1", port: 0 });
-await once(door, "listening");
+const webSockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+await once(webSockets, "listening");
 after(() => {
-  for (const client of door.clients) client.terminate();
-  door.close();
+  for (const client of webSockets.clients) client.terminate();
+  webSockets.close();
 });
-const address = door.address();
+const address = webSockets.address();
 assert.ok(typeof address === "object" && address !== null);
 
 const state = await mkdtemp(join(tmpdir(), "gateway-rule-faults-"));
@@ -130,10 +130,10 @@ const JSON_TYPE = ["Content-Type: application/json"];
 function saying(text: string): Script {
   return (socket, { target, body: asked }: Recorded) => {
     const { id, stream } = JSON.parse(String(asked)) as { readonly id?: number; readonly stream?: boolean };
-    const said = [...text].map((content) => ({ content }));
+    const found = [...text].map((content) => ({ content }));
     if (stream === true && !target.includes("responses")) {
       startEvents(socket);
-      for (const frame of target.includes("messages") ? blocks(said) : chunks(said)) writeChunk(socket, frame);
+      for (const frame of target.includes("messages") ? blocks(found) : chunks(found)) writeChunk(socket, frame);
       return endChunks(socket);
     }
     const usage = { input_tokens: 1, output_tokens: 1 };
@@ -212,7 +212,7 @@ for (const way of ["compat", "messages", "compat to messages", "messages to comp
 
 test("a failing rule closes a session as a policy would, from either side", async () => {
   for (const side of ["client", "provider"] as const) {
-    const connected = once(door, "connection");
+    const connected = once(webSockets, "connection");
     const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`);
     after(() => socket.terminate());
     const texts: string[] = [];
@@ -261,10 +261,10 @@ test("a failing rule refuses requests and answers of the inspector", async () =>
   answering.say({ response_headers: { headers: { headers: head } } });
   await answering.heard();
   answering.say({ response_body: { body: Buffer.from(answer), end_of_stream: true } });
-  const { header_mutation: changed, body_mutation: told } = (await answering.heard())?.response_body?.response ?? {};
+  const { header_mutation: changed, body_mutation: found } = (await answering.heard())?.response_body?.response ?? {};
   const seen = new Map((changed?.set_headers ?? []).map(({ header }) => [header?.key, String(header?.raw_value)]));
   assert.deepEqual([seen.get(":status"), seen.get("x-should-retry")], ["403", "false"]);
-  assert.match(String(told?.body), /policy_error/);
+  assert.match(String(found?.body), /policy_error/);
 });
 
 test("a request with more values than the encryption limit of one message is refused with 413 and their number", async () => {

@@ -52,10 +52,10 @@ for (const stream of [false, true]) {
   ] as const) {
     test(`a card found beside the call is denied: ${length} text, stream: ${stream}`, async () => {
       const body = saying(`${text} write to ${MAIL}, pay with ${CARD} ${stream}`, { stream });
-      const said = await say(gateway, { key, body });
-      assert.deepEqual([said.status, said.code], [403, "guardrail_denied"], said.text);
-      assert.equal(said.headers.get("x-gateway-guardrails"), "mask-mail=redact, no-cards=deny");
-      const id = said.headers.get("x-gateway-request-id");
+      const answer = await say(gateway, { key, body });
+      assert.deepEqual([answer.status, answer.code], [403, "guardrail_denied"], answer.text);
+      assert.equal(answer.headers.get("x-gateway-guardrails"), "mask-mail=redact, no-cards=deny");
+      const id = answer.headers.get("x-gateway-request-id");
       const records = await eventually("both records", () => {
         const own = recordsIn(node.output()).filter(({ data }) => data["request"] === id);
         return own.length === 2 ? own : undefined;
@@ -70,10 +70,10 @@ for (const stream of [false, true]) {
     });
 
     test(`a text without a card is answered with its rewritten parts: ${length} text, stream: ${stream}`, async () => {
-      const said = await say(gateway, { key, body: saying(`${text} write to ${MAIL} ${stream}`, { stream }) });
-      assert.equal(said.status, 200, said.text);
-      assert.equal(said.headers.get("x-gateway-guardrails"), "mask-mail=redact");
-      assert.ok(stream ? said.text.includes("[DONE]") : said.text.includes('"choices"'), said.text);
+      const answer = await say(gateway, { key, body: saying(`${text} write to ${MAIL} ${stream}`, { stream }) });
+      assert.equal(answer.status, 200, answer.text);
+      assert.equal(answer.headers.get("x-gateway-guardrails"), "mask-mail=redact");
+      assert.ok(stream ? answer.text.includes("[DONE]") : answer.text.includes('"choices"'), answer.text);
     });
   }
 }
@@ -82,8 +82,8 @@ test("a finding made after the answer refuses the next request that repeats the 
   const body = saying(`my number is ${SSN}`);
   assert.equal((await say(gateway, { key, body })).status, 200);
   const denied = await eventually("the finding to count", async () => {
-    const said = await say(gateway, { key, body });
-    return said.status === 403 ? said : undefined;
+    const answer = await say(gateway, { key, body });
+    return answer.status === 403 ? answer : undefined;
   });
   assert.equal(denied.headers.get("x-gateway-guardrails"), "no-ssn=deny");
 });

@@ -104,8 +104,8 @@ test("names found by a served model are removed before the provider sees them", 
 }, async () => {
   const { gateway, simulator, key } = await parts();
   const text = "My name is Alice Miller, I live in “Berlin”, 😀 Berlin.";
-  const said = await say(gateway, { key, body: saying(text) });
-  assert.deepEqual([said.status, said.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], said.text);
+  const answer = await say(gateway, { key, body: saying(text) });
+  assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const last = await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const sent = await last.text();
   assert.ok(sent.includes("My name is <PERSON>, I live in “<LOCATION>”, 😀 <LOCATION>."), sent);

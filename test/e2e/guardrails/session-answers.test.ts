@@ -20,20 +20,20 @@ const SSN = "536-90-4399";
 const CANARIES = [CARD, CARD.replaceAll(" ", ""), SSN];
 const DENIED = { code: 1008, reason: "guardrail_denied" };
 
-const door = new WebSocketServer({ host: "127.0.0.1", port: 0 });
-await once(door, "listening");
+const webSockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+await once(webSockets, "listening");
 after(() => {
-  for (const client of door.clients) client.terminate();
-  door.close();
+  for (const client of webSockets.clients) client.terminate();
+  webSockets.close();
 });
-door.on("connection", (socket, { url = "" }) => {
+webSockets.on("connection", (socket, { url = "" }) => {
   if (!url.includes("/responses")) return;
   socket.on("message", (data) => {
     const { input } = JSON.parse(String(data)) as { readonly input: string };
     for (const event of repeating(input)) socket.send(JSON.stringify(event));
   });
 });
-const address = door.address();
+const address = webSockets.address();
 assert.ok(typeof address === "object" && address !== null);
 
 const { node, gateway } = await startGoverned(file, {
@@ -65,7 +65,7 @@ const key = await mint(node, "plain", { profile: "team" });
 type Event = Readonly<Record<string, unknown>>;
 
 async function open() {
-  const connected = once(door, "connection");
+  const connected = once(webSockets, "connection");
   const socket = new WebSocket(`${gateway.url.replace("http", "ws")}/v1/realtime?model=talk`, {
     headers: { authorization: `Bearer ${key}` },
   });
@@ -145,8 +145,8 @@ test("a denied answer closes both sides, and none of its bytes arrives", async (
   assert.deepEqual(await within("the close", session.closed), DENIED);
   assert.deepEqual(await within("the far close", session.farClosed), DENIED);
   assert.ok(!/5|4399/.test(session.texts.filter((it) => it.includes(".delta")).join("")), session.texts.join("\n"));
-  const told = JSON.parse(session.texts.at(-1) ?? "{}");
-  assert.deepEqual([told.type, told.error.code, told.error.message], ["error", "guardrail_denied", "Not here."]);
+  const parsed = JSON.parse(session.texts.at(-1) ?? "{}");
+  assert.deepEqual([parsed.type, parsed.error.code, parsed.error.message], ["error", "guardrail_denied", "Not here."]);
 });
 
 test("held-back text is sent before the close when an upstream disconnects midway", async () => {

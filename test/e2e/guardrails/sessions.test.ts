@@ -26,15 +26,15 @@ interface Heard {
 
 /** A session provider that sends what a test scripts and records what it receives. */
 async function scripted() {
-  const door = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: true });
-  await once(door, "listening");
+  const webSockets = new WebSocketServer({ host: "127.0.0.1", port: 0, perMessageDeflate: true });
+  await once(webSockets, "listening");
   after(() => {
-    for (const client of door.clients) client.terminate();
-    door.close();
+    for (const client of webSockets.clients) client.terminate();
+    webSockets.close();
   });
-  const address = door.address();
+  const address = webSockets.address();
   assert.ok(typeof address === "object" && address !== null);
-  return { url: `http://127.0.0.1:${address.port}/v1`, door };
+  return { url: `http://127.0.0.1:${address.port}/v1`, door: webSockets };
 }
 
 const talk = await scripted();
@@ -96,9 +96,9 @@ interface Session {
 }
 
 const keeping = (socket: WebSocket): readonly Heard[] => {
-  const heard: Heard[] = [];
-  socket.on("message", (data, isBinary) => heard.push({ text: String(data), isBinary }));
-  return heard;
+  const reported: Heard[] = [];
+  socket.on("message", (data, isBinary) => reported.push({ text: String(data), isBinary }));
+  return reported;
 };
 const closeOf = (socket: WebSocket) =>
   once(socket, "close").then(([code, reason]) => ({ code: code as number, reason: String(reason) }));
@@ -109,7 +109,7 @@ async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}
     headers: { authorization: `Bearer ${bearer}`, ...headers },
   });
   after(() => socket.terminate());
-  const heard = keeping(socket);
+  const received = keeping(socket);
   const closed = closeOf(socket);
   const upgraded = once(socket, "upgrade");
   const opened = once(socket, "open");
@@ -121,7 +121,7 @@ async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}
   const say = (event: unknown): void =>
     socket.send(typeof event === "string" || Buffer.isBuffer(event) ? event : JSON.stringify(event));
   const requestId = String(answer.headers["x-gateway-request-id"]);
-  return { socket, far, heard, farHeard, closed, farClosed, requestId, say };
+  return { socket, far, heard: received, farHeard, closed, farClosed, requestId, say };
 }
 
 /** Resolves with the provider's received messages once there are `count`. */
@@ -185,9 +185,9 @@ test("a denied event closes both sides, its client gets the reason, and none of 
   assert.deepEqual(await within("the close", session.closed), DENIED);
   assert.deepEqual(await within("the far close", session.farClosed), DENIED);
   assert.equal(session.farHeard.length, 1);
-  const told = JSON.parse(session.heard.at(-1)?.text ?? "{}");
+  const parsed = JSON.parse(session.heard.at(-1)?.text ?? "{}");
   assert.deepEqual(
-    [told.type, told.error.code, told.error.message],
+    [parsed.type, parsed.error.code, parsed.error.message],
     ["error", "guardrail_denied", "Numbers of persons stay here."],
   );
   const [record] = await eventually("the record", () => {

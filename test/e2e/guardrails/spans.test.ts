@@ -35,12 +35,12 @@ test("an inspection is a child span of its request, with its outcome and the rul
       OTEL_BSP_SCHEDULE_DELAY: "20",
     },
   );
-  const said: [content: string, outcome: string, rules: unknown][] = [
+  const result: [content: string, outcome: string, rules: unknown][] = [
     ["nothing to see", "allow", undefined],
     [`pay with ${CARD}`, "redact", ["cards=redact"]],
     [`I am ${SSN}`, "deny", ["no%20numbers=deny"]],
   ];
-  for (const [content] of said) {
+  for (const [content] of result) {
     const body = JSON.stringify({ model: "sim-chat", messages: [{ role: "user", content }] });
     await (await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", body })).text();
   }
@@ -49,7 +49,7 @@ test("an inspection is a child span of its request, with its outcome and the rul
   const spans = await eventually("all spans", () => collector.spans().length >= 8 && collector.spans());
   assert.deepEqual(
     inspections(spans).map(({ kind, attributes, status }) => [kind, attributes, status]),
-    said.map(([, outcome, rules]) => [
+    result.map(([, outcome, rules]) => [
       1,
       {
         "gateway.guardrails.direction": "request",

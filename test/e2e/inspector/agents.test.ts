@@ -67,8 +67,8 @@ interface Told {
   readonly error: { readonly name: string; readonly code: number; readonly message: string };
 }
 
-const errorIn = (told: ReadonlyMap<string, unknown>, what: string): Told["error"] => {
-  const seen = told.get(what) as Told;
+const errorIn = (result: ReadonlyMap<string, unknown>, what: string): Told["error"] => {
+  const seen = result.get(what) as Told;
   assert.ok(seen?.error !== undefined, `${what}: ${JSON.stringify(seen)}`);
   return seen.error;
 };
@@ -80,23 +80,23 @@ for (const modes of MODES) {
     test("MCP methods are listed, called, redacted and denied; all others match the server's own answers", async (t) => {
       const url = await startProgram(t, "mcp-server.mjs", mcp.path);
       const through = await throughEnvoy(t, modes, url);
-      const told = await tellAll("mcp-guarded.mjs", mcp.path, through.url);
-      assert.ok((told.get("list") as readonly string[]).includes("echo"));
-      assert.deepEqual(told.get("plain"), { text: "hello", logged: [] });
-      assert.deepEqual(told.get("redacted"), { text: "mail <EMAIL_ADDRESS>", logged: [] });
-      assert.deepEqual(told.get("redacted stream"), {
+      const result = await tellAll("mcp-guarded.mjs", mcp.path, through.url);
+      assert.ok((result.get("list") as readonly string[]).includes("echo"));
+      assert.deepEqual(result.get("plain"), { text: "hello", logged: [] });
+      assert.deepEqual(result.get("redacted"), { text: "mail <EMAIL_ADDRESS>", logged: [] });
+      assert.deepEqual(result.get("redacted stream"), {
         text: "relayed",
         logged: ["one", "mail <EMAIL_ADDRESS>", "three"],
       });
       for (const what of ["denied argument", "denied result", "denied stream"]) {
-        const { message } = errorIn(told, what);
+        const { message } = errorIn(result, what);
         assert.match(message, what === "denied argument" ? /Keys stay\./ : /Numbers of persons stay here\./, what);
       }
       // The text before the denial reached the client.
-      const { logged } = told.get("denied stream") as { readonly logged: readonly string[] };
-      assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
+      const { logged } = result.get("denied stream") as { readonly logged: readonly string[] };
+      assert.ok(!JSON.stringify([...result]).includes("536-90"), JSON.stringify([...result]));
       assert.deepEqual(logged, ["one"]);
-      assert.deepEqual(told.get("afterwards"), { text: "hello again", logged: [] });
+      assert.deepEqual(result.get("afterwards"), { text: "hello again", logged: [] });
 
       // Messages without findings are the same as without a gateway.
       const direct = await tellAll("mcp-client.mjs", mcp.path, url);
@@ -111,20 +111,20 @@ for (const modes of MODES) {
     test("A2A methods are sent, streamed, redacted and denied; all others match the agent's own answers", async (t) => {
       const url = await startProgram(t, "a2a-agent.mjs", a2a.path);
       const through = await throughEnvoy(t, modes, url);
-      const told = await tellAll("a2a-guarded.mjs", a2a.path, through.url);
-      assert.deepEqual(told.get("message"), ["you said hello"]);
-      assert.deepEqual(told.get("redacted"), ["you said mail <EMAIL_ADDRESS>"]);
-      assert.deepEqual(told.get("stream"), { texts: ["one", "two", "three"] });
-      assert.deepEqual(told.get("redacted stream"), { texts: ["one", "mail <EMAIL_ADDRESS>", "three"] });
+      const result = await tellAll("a2a-guarded.mjs", a2a.path, through.url);
+      assert.deepEqual(result.get("message"), ["you said hello"]);
+      assert.deepEqual(result.get("redacted"), ["you said mail <EMAIL_ADDRESS>"]);
+      assert.deepEqual(result.get("stream"), { texts: ["one", "two", "three"] });
+      assert.deepEqual(result.get("redacted stream"), { texts: ["one", "mail <EMAIL_ADDRESS>", "three"] });
       for (const what of ["denied answer", "denied stream"]) {
-        assert.match(errorIn(told, what).message, /Numbers of persons stay here\./, what);
+        assert.match(errorIn(result, what).message, /Numbers of persons stay here\./, what);
       }
-      assert.match(errorIn(told, "denied request").message, /Keys stay\./);
-      assert.equal(errorIn(told, "push").name, "PushNotificationNotSupportedError");
+      assert.match(errorIn(result, "denied request").message, /Keys stay\./);
+      assert.equal(errorIn(result, "push").name, "PushNotificationNotSupportedError");
       // The text before the denial reached the client.
-      assert.deepEqual((told.get("denied stream") as { readonly texts: unknown }).texts, ["one"]);
-      assert.ok(!JSON.stringify([...told]).includes("536-90"), JSON.stringify([...told]));
-      assert.deepEqual(told.get("afterwards"), ["you said hello again"]);
+      assert.deepEqual((result.get("denied stream") as { readonly texts: unknown }).texts, ["one"]);
+      assert.ok(!JSON.stringify([...result]).includes("536-90"), JSON.stringify([...result]));
+      assert.deepEqual(result.get("afterwards"), ["you said hello again"]);
 
       // Messages without findings are the same as without a gateway.
       const direct = await tellAll("a2a-client.mjs", a2a.path, url);

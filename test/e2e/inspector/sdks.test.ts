@@ -72,9 +72,9 @@ for (const modes of [
 
     test("streams are redacted both ways", async () => {
       const stream = await openai.chat.completions.create({ ...asking(SAID), stream: true });
-      let said = "";
-      for await (const chunk of stream) said += chunk.choices[0]?.delta.content ?? "";
-      isMasked(said);
+      let output = "";
+      for await (const chunk of stream) output += chunk.choices[0]?.delta.content ?? "";
+      isMasked(output);
       const messages = anthropic.messages.stream({ ...asking(SAID), max_tokens: 1_000 });
       isMasked(await messages.finalText());
     });
@@ -82,7 +82,7 @@ for (const modes of [
     test("a denied answer is a typed error if its status was held back", async () => {
       const denied = asking(`my number is ${SSN}`);
       const raised = await raisedBy(
-        openai.chat.completions.create(denied).then((said) => said.choices[0]?.message.content),
+        openai.chat.completions.create(denied).then((result) => result.choices[0]?.message.content),
       );
       const other = await raisedBy(
         anthropic.messages.create({ ...denied, max_tokens: 1_000 }).then(({ content }) => content.length),
@@ -97,18 +97,18 @@ for (const modes of [
 
     test("a denied stream shows nothing of the denied text and ends in its own format", async () => {
       const denied = asking(`${"word ".repeat(20)} my number is ${SSN}`);
-      let said = "";
+      let output = "";
       let end: string | null | undefined;
       const stream = await openai.chat.completions.create({ ...denied, stream: true }).catch((error: Error) => error);
       if (stream instanceof Error) assert.equal(stream.constructor.name, "PermissionDeniedError");
       else {
         for await (const chunk of stream) {
-          said += chunk.choices[0]?.delta.content ?? "";
+          output += chunk.choices[0]?.delta.content ?? "";
           end = chunk.choices[0]?.finish_reason ?? end;
         }
         assert.equal(end, "content_filter");
       }
-      assert.ok(!said.includes(SSN));
+      assert.ok(!output.includes(SSN));
       const other = await raisedBy(anthropic.messages.stream({ ...denied, max_tokens: 1_000 }).finalText());
       assert.match(other.message, /Numbers of persons stay here/);
     });

@@ -70,7 +70,7 @@ const spansIn = (traceId: string, count: number): Promise<readonly SeenSpan[]> =
 
 const traced = (traceId: string) => ({ traceparent: `00-${traceId}-${PARENT}-01` });
 
-const said = (content: string): string =>
+const completionOf = (content: string): string =>
   JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }] });
 
 test("a request and its response are inspections of one span below the proxy's, with judge calls below it", async () => {
@@ -79,7 +79,7 @@ test("a request and its response are inspections of one span below the proxy's, 
   await talk.heard();
   talk.say(body(chat(`pay with ${CARD}`)));
   assert.match(verdictOf(await talk.heard()), /<CREDIT_CARD>/);
-  assert.equal(await answerTo(talk, said(`and with ${CARD}`)), said("and with <CREDIT_CARD>"));
+  assert.equal(await answerTo(talk, completionOf(`and with ${CARD}`)), completionOf("and with <CREDIT_CARD>"));
   talk.end();
   await talk.ended;
 

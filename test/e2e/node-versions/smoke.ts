@@ -37,18 +37,18 @@ export async function smokeTest(version: PeerName): Promise<void> {
       stdio: ["ignore", "pipe", "pipe"],
     });
     atEnd(t, () => void child.kill("SIGTERM"));
-    let said = "";
+    let captured = "";
     for (const output of [child.stdout, child.stderr]) {
       output.setEncoding("utf8").on("data", (text: string) => {
-        said = (said + text).slice(-SHOWN);
+        captured = (captured + text).slice(-SHOWN);
       });
     }
     const status = await new Promise((ended) => child.once("close", ended));
-    assert.equal(status, 0, said);
-    const lines = said.split("\n");
+    assert.equal(status, 0, captured);
+    const lines = captured.split("\n");
     for (const file of files) {
       const line = lines.find((line) => /^ok /.test(line) && line.includes(`  ${file}: `));
-      assert.match(line ?? said, /: [1-9]\d* passed/);
+      assert.match(line ?? captured, /: [1-9]\d* passed/);
       t.diagnostic(line ?? "");
     }
     for (const line of lines) if (line.startsWith("skipped: ")) t.diagnostic(line);

@@ -116,7 +116,7 @@ test("a request denied by a rule is evidence for its controls, the same on every
   assert.match(altered.out, /^pci-dss-4\.0\.1:3\.3\.1 +1$/m);
   assert.ok(!altered.out.includes("3.3.2"));
   assert.match(altered.out, /missing records are not counted/);
-  for (const told of [JSON.stringify([...served.values()]), text, verified.out]) {
-    for (const secret of [CVV, CARD, key]) assert.ok(!told.includes(secret));
+  for (const value of [JSON.stringify([...served.values()]), text, verified.out]) {
+    for (const secret of [CVV, CARD, key]) assert.ok(!value.includes(secret));
   }
 });

@@ -51,12 +51,12 @@ const answer = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
   });
 };
 const secure = createTlsServer(tls, answer);
-const door = new WebSocketServer({ server: secure });
-door.on("connection", (socket) => socket.on("message", (bytes) => socket.send(bytes, { binary: false })));
+const webSockets = new WebSocketServer({ server: secure });
+webSockets.on("connection", (socket) => socket.on("message", (bytes) => socket.send(bytes, { binary: false })));
 const plain = createServer(answer);
 const [securePort, plainPort] = [await listenLocally(secure), await listenLocally(plain)];
 atEnd(file, () => {
-  for (const client of door.clients) client.terminate();
+  for (const client of webSockets.clients) client.terminate();
   for (const server of [secure, plain]) {
     server.close();
     server.closeAllConnections();
@@ -116,8 +116,8 @@ async function startTrusting() {
 async function ask(model: string) {
   const body = JSON.stringify({ model: `${model}-1`, messages: [{ role: "user", content: "hi" }] });
   const init = { method: "POST", body, headers: { "content-type": "application/json", authorization: "Bearer k" } };
-  const said = await within(model, fetch(`${gateway.url}/v1/chat/completions`, init));
-  return { status: said.status, text: await said.text() };
+  const response = await within(model, fetch(`${gateway.url}/v1/chat/completions`, init));
+  return { status: response.status, text: await response.text() };
 }
 
 test("providers are reached through the proxy of their scheme, with its credentials", async () => {

@@ -29,7 +29,7 @@ const at = (ms: number) => {
 
 test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts below the floor are not", async (t) => {
   const simulator = await simulated(t, { adminKey: ADMIN });
-  const knobs = async (asked: unknown): Promise<void> => {
+  const changeSettings = async (asked: unknown): Promise<void> => {
     const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(asked) });
     assert.equal(answer.status, 200);
   };
@@ -56,7 +56,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   await files.writeNode({ secrets_dir: secrets, admin: { local_socket: socket } });
   const args = ["-config", files.nodePath];
 
-  await knobs({ clock: new Date(NOON).toISOString() });
+  await changeSettings({ clock: new Date(NOON).toISOString() });
   const first = await startGateway(t, { args, env: at(NOON) });
   const { openai, anthropic } = clientsOf(first.url);
   const content = "word ".repeat(400);
@@ -80,7 +80,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   assert.equal((await within("the first ends", first.ended, LIMIT_MS)).status, 0);
 
   const LATER = NOON + 3 * DAY_MS;
-  await knobs({
+  await changeSettings({
     clock: new Date(LATER).toISOString(),
     adjust: [
       { type: "compat", day: DAY, counter: "input", factor: 0.97 },
@@ -100,14 +100,22 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   assert.match(refused[0]?.error ?? "", /answers 401: `admin_key` is refused/);
   await writeFile(join(secrets, "ADMIN"), ADMIN);
 
-  const told = await eventually(
+  const answer = await eventually(
     "the drift is told",
     () => gateway.log().find(({ message }) => message === "metered usage and the provider's report disagree"),
     LIMIT_MS,
   );
   const reported = Math.round(sums.one.input * 0.97);
   assert.deepEqual(
-    [told["provider"], told["day"], told["class"], told["metered"], told["reported"], told["hard"], told.level],
+    [
+      answer["provider"],
+      answer["day"],
+      answer["class"],
+      answer["metered"],
+      answer["reported"],
+      answer["hard"],
+      answer.level,
+    ],
     ["one", DAY, "input", sums.one.input, reported, true, "error"],
   );
   await eventually("both reports are had", async () => (await rowsOf()).every(({ error }) => error === null), LIMIT_MS);

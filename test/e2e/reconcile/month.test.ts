@@ -96,8 +96,8 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   atEnd(t, () => rm(folder, { recursive: true, force: true }));
   const clockPath = join(folder, "clock");
   const simulator = await simulated(t, { adminKey: ADMIN });
-  const turn = async (knobs: object): Promise<void> => {
-    const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(knobs) });
+  const turn = async (settings: object): Promise<void> => {
+    const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(settings) });
     assert.equal(answer.status, 200, await answer.text());
   };
   const lines = async (): Promise<readonly Line[]> => {
@@ -107,9 +107,9 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   let shift = 0;
   const now = (): number => Date.now() + shift;
   /** Resolves when all processes have this time and the reports have these settings. */
-  const goTo = async (ms: number, knobs: Partial<Knobs> & object): Promise<void> => {
+  const goTo = async (ms: number, settings: Partial<Knobs> & object): Promise<void> => {
     shift = ms - Date.now();
-    await turn({ ...knobs, clock: new Date(ms).toISOString() });
+    await turn({ ...settings, clock: new Date(ms).toISOString() });
     await writeFile(`${clockPath}.new`, String(shift));
     await rename(`${clockPath}.new`, clockPath);
   };
@@ -158,9 +158,9 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
 
   /** Requests one answer of some length through a node. Returns false if there was none. */
   const say = async (id: string, type: Type, at: number): Promise<boolean> => {
-    const words = "word ".repeat(60 + random.below(120));
+    const text = "word ".repeat(60 + random.below(120));
     const isStreamed = at % 3 === 1;
-    const messages = [{ role: "user", content: words }];
+    const messages = [{ role: "user", content: text }];
     // A system prompt that is cached from the second time on.
     const system = [
       { type: "text", text: `rules of ${id} ${"x ".repeat(150)}${at % 2}`, cache_control: { type: "ephemeral" } },
@@ -231,12 +231,12 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     ).catch(async (cause: unknown) => {
       const [first] = alive();
       const have = first === undefined ? undefined : Object.fromEntries(await ledger(first));
-      const told = { have, want: Object.fromEntries(counted(await lines())), may: Object.fromEntries(unreported) };
-      throw new Error(`${what}: ${JSON.stringify(told)}`, { cause });
+      const text = { have, want: Object.fromEntries(counted(await lines())), may: Object.fromEntries(unreported) };
+      throw new Error(`${what}: ${JSON.stringify(text)}`, { cause });
     });
 
   const rounds: Round[] = [];
-  const roundsAreHad = async (knobs: Knobs, since: number): Promise<void> => {
+  const roundsAreHad = async (settings: Knobs, since: number): Promise<void> => {
     await eventually(
       "a round of both",
       async () => {
@@ -246,7 +246,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       },
       LIMIT_MS,
     );
-    rounds.push({ now: since, knobs });
+    rounds.push({ now: since, knobs: settings });
   };
   /** Resolves when the log's time is that of the nodes. */
   const logFollows = (): Promise<true> =>
@@ -271,7 +271,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   await roundsAreHad(knobsAt(0), START + 12 * HOUR);
   let kills = 0;
   for (let n = 0; n < DAYS; n += 1) {
-    const knobs = knobsAt(n);
+    const settings = knobsAt(n);
     const [morning] = rounds.slice(-1);
     assert.ok(morning);
     await logFollows();
@@ -328,7 +328,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     }
     await roundsAreHad(knobsAt(n + 1), next);
     if (down !== undefined) await start(nodeOf(down));
-    void knobs;
+    void settings;
   }
   t.diagnostic(`${kills} kills`);
   assert.ok(kills >= 2, "some node was killed");
@@ -341,7 +341,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       NOTHING,
     );
   const verdicts = new Map<string, { provider: string; from: number; judged: readonly Judged[] }>();
-  const told = new Set<string>();
+  const reportedIds = new Set<string>();
   const { client } = nodes[0] ?? assert.fail();
   const { items: found } = await client.call("list_reconcile_verdicts", {});
   const isFound = (day: string, provider: string, judged: readonly Judged[]): boolean =>
@@ -355,13 +355,13 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       if (!isMature(from, at, RULES)) continue;
       for (const { provider, type } of PROVIDERS) {
         const day = dayText(from);
-        const given = { lines: all, now: at, rules: RULES };
-        const judged = judge(from, type, meteredOn(from, provider), { ...given, knobs });
+        const input = { lines: all, now: at, rules: RULES };
+        const judged = judge(from, type, meteredOn(from, provider), { ...input, knobs });
         // The last round of a day may run between the change of the reports and that of the clock.
-        const turned = judge(from, type, meteredOn(from, provider), { ...given, knobs: rounds[n + 1]?.knobs ?? knobs });
+        const turned = judge(from, type, meteredOn(from, provider), { ...input, knobs: rounds[n + 1]?.knobs ?? knobs });
         const last = isFound(day, provider, judged) ? judged : isFound(day, provider, turned) ? turned : judged;
         verdicts.set(`${day} ${provider}`, { provider, from, judged: last });
-        for (const it of [...judged, ...last]) if (it.breach) told.add(`${day} ${provider} ${it.class}`);
+        for (const it of [...judged, ...last]) if (it.breach) reportedIds.add(`${day} ${provider} ${it.class}`);
       }
     }
   }
@@ -389,12 +389,12 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     expected.find((it) => it.day === dayText(START) && it.class === "input" && it.provider === "one") ?? {};
   assert.equal(firstBreach, 1, "3 % of a class on a day is a breach");
   const recorded = (): readonly string[] => nodes.flatMap((node) => breachesIn(node.output()));
-  await eventually("every breach is on record", () => new Set(recorded()).size >= told.size, LIMIT_MS);
-  assert.deepEqual([...new Set(recorded())].sort(), [...told].sort());
+  await eventually("every breach is on record", () => new Set(recorded()).size >= reportedIds.size, LIMIT_MS);
+  assert.deepEqual([...new Set(recorded())].sort(), [...reportedIds].sort());
   assert.ok(
-    recorded().length <= told.size + kills,
+    recorded().length <= reportedIds.size + kills,
     "told twice only where a node died between the record and its note",
   );
-  t.diagnostic(`${expected.length} verdicts, ${told.size} breaches, ${all.length} answers`);
+  t.diagnostic(`${expected.length} verdicts, ${reportedIds.size} breaches, ${all.length} answers`);
   for (const node of nodes) assert.ok(!node.output().includes("canary"), "no administrator's key is shown");
 });

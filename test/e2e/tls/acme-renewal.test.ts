@@ -101,8 +101,8 @@ test("a certificate is replaced while requests continue, and status and metrics 
   assert.ok(asked > 5, `${asked} rounds`);
   assert.deepEqual(authority.counts(), { orders: 2, issued: 2 });
   assert.ok((await notAfter()) > expires);
-  const told = JSON.stringify((await statusOf(socket)).certificates).toUpperCase();
-  assert.ok(told.includes(second) && !told.includes(first ?? "-"), told);
+  const text = JSON.stringify((await statusOf(socket)).certificates).toUpperCase();
+  assert.ok(text.includes(second) && !text.includes(first ?? "-"), text);
 
   const names = [...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   assert.deepEqual(

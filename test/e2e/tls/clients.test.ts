@@ -32,8 +32,8 @@ async function client(...args: readonly string[]): Promise<string> {
   ]);
   child.stdin.on("error", () => undefined).end(ASKING);
   try {
-    const said = await within("its end", Promise.all([text(child.stdout), text(child.stderr)]), 20_000);
-    return said.join("\n");
+    const answer = await within("its end", Promise.all([text(child.stdout), text(child.stderr)]), 20_000);
+    return answer.join("\n");
   } finally {
     child.kill("SIGKILL");
   }
@@ -64,9 +64,9 @@ const CASES: readonly (readonly [name: string, args: readonly string[], said: re
 
 for (const [name, args, said] of CASES) {
   test(`openssl s_client: ${name}`, { skip: openssl }, async () => {
-    const told = await client(...args);
-    for (const each of said) assert.match(told, each);
-    assert.doesNotMatch(told, / 2 s:/, "the root is not sent");
+    const result = await client(...args);
+    for (const each of said) assert.match(result, each);
+    assert.doesNotMatch(result, / 2 s:/, "the root is not sent");
   });
 }
 
@@ -84,17 +84,17 @@ test("openssl s_client: a client that asks to renegotiate an open connection is 
   const args = ["-connect", `127.0.0.1:${gateway.port}`, "-CAfile", gateway.rootFile, "-tls1_2"];
   const child = spawn("openssl", ["s_client", ...args]);
   child.stdin.on("error", () => undefined);
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (part: string) => {
-      said += part;
+      output += part;
     });
   }
   try {
-    await eventually("the end of the handshake", () => said.includes("Verify return code: 0 (ok)"));
+    await eventually("the end of the handshake", () => output.includes("Verify return code: 0 (ok)"));
     child.stdin.write("R\n");
-    await eventually("the refusal", () => /no renegotiation/.test(said));
-    assert.match(said, /RENEGOTIATING/);
+    await eventually("the refusal", () => /no renegotiation/.test(output));
+    assert.match(output, /RENEGOTIATING/);
   } finally {
     child.kill("SIGKILL");
   }

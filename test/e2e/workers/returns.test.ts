@@ -41,10 +41,10 @@ test("four workers act as one node: budgets, lists, metrics and the trail", asyn
   const calls = await mint(node, "calls", { profile: "calls" });
 
   await t.test("of 100 concurrent calls on a budget for ten, ten pass and ten are charged", async () => {
-    const said = await Promise.all(Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: apart })));
-    const passed = said.filter(({ status }) => status === 200).length;
+    const answers = await Promise.all(Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: apart })));
+    const passed = answers.filter(({ status }) => status === 200).length;
     assert.equal(passed, 10);
-    for (const { status, code } of said) if (status !== 200) assert.equal(code, "budget_exhausted");
+    for (const { status, code } of answers) if (status !== 200) assert.equal(code, "budget_exhausted");
     const row = await eventually("all that was used", async () => {
       const { items } = await client.call("list_budgets");
       const found = items.find(({ budget }) => budget === "ten");
@@ -82,8 +82,8 @@ test("four workers act as one node: budgets, lists, metrics and the trail", asyn
     const { items } = await client.call("list_keys");
     assert.ok(items.every(({ last_used_at: at }) => at !== null));
     await eventually("the records", () => {
-      const told = recordsIn(node.output()).filter(({ event }) => event === "access.decision");
-      return told.filter(({ data }) => data["key"] === "calls").length === 60;
+      const found = recordsIn(node.output()).filter(({ event }) => event === "access.decision");
+      return found.filter(({ data }) => data["key"] === "calls").length === 60;
     });
   });
   await node.stop();
@@ -128,9 +128,9 @@ test(`workers killed under load lose their own requests and nothing else (${KILL
   await Promise.all(clients);
   t.diagnostic(`${ids.size} answered, ${broken} broken off by ${KILLS} kills`);
   assert.ok(broken <= KILLS * CLIENTS);
-  const { workers: told } = await node.client.call("get_status");
-  assert.deepEqual([told?.wanted, told?.serving, told?.last_end_by], [3, 3, "SIGKILL"]);
-  assert.ok((told?.restarts ?? 0) >= KILLS, `${told?.restarts} restarts told`);
+  const { workers: found } = await node.client.call("get_status");
+  assert.deepEqual([found?.wanted, found?.serving, found?.last_end_by], [3, 3, "SIGKILL"]);
+  assert.ok((found?.restarts ?? 0) >= KILLS, `${found?.restarts} restarts told`);
   const { items } = await node.client.call("list_budgets");
   const used = items.find(({ budget }) => budget === "calls")?.used ?? 0;
   // Never less than was used; for each killed worker, its reservations and two requests ahead.

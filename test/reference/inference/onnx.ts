@@ -102,7 +102,7 @@ const node =
     }
   };
 
-const isList = (given: readonly number[] | GraphDescription): given is readonly number[] => Array.isArray(given);
+const isList = (items: readonly number[] | GraphDescription): items is readonly number[] => Array.isArray(items);
 
 const graph =
   ({ nodes, initializers, inputs, outputs }: GraphDescription): Message =>

@@ -98,13 +98,13 @@ test("every operation gives the answer that its description states", async (t) =
   for (const id of new Set([...Object.keys(CALLS), ...lists]) as Set<OperationId>) {
     if (id === "reload_config") sources.ownByFile();
     const { answer }: Operation = OPERATIONS[id];
-    const given = await call(id, CALLS[id] ?? {});
-    if (answer.kind === "json") assert.deepEqual(faultsOf(answer.schema, given), [], id);
-    if (answer.kind === "empty") assert.equal(given, undefined, id);
+    const response = await call(id, CALLS[id] ?? {});
+    if (answer.kind === "json") assert.deepEqual(faultsOf(answer.schema, response), [], id);
+    if (answer.kind === "empty") assert.equal(response, undefined, id);
     if (answer.kind === "stream")
-      for await (const part of given as AsyncIterable<Uint8Array>) rows += part.length > 0 ? 0 : 1;
+      for await (const part of response as AsyncIterable<Uint8Array>) rows += part.length > 0 ? 0 : 1;
     if (answer.kind !== "list") continue;
-    const { items } = given as { readonly items: readonly unknown[] };
+    const { items } = response as { readonly items: readonly unknown[] };
     assert.ok(items.length > 0 || id === "list_usage", id);
     for (const row of items) assert.deepEqual(faultsOf(TABLES[answer.table], row), [], id);
   }

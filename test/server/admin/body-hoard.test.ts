@@ -41,8 +41,8 @@ test("a body that stalls midway releases its memory, and its connection ends", a
 /** Returns the length of the read body, or why it was not read. */
 async function readBy(owner: Owner, operation: Operation, ...bounds: Parameters<typeof createBodyReader>) {
   const bodies = createBodyReader(...bounds);
-  const told: ((outcome: unknown) => void)[] = [];
-  const next = () => new Promise<unknown>((resolve) => told.push(resolve));
+  const reported: ((outcome: unknown) => void)[] = [];
+  const next = () => new Promise<unknown>((resolve) => reported.push(resolve));
   const outcome = next();
   const server = createServer(async (request) => {
     const { signal } = new AbortController();
@@ -50,7 +50,7 @@ async function readBy(owner: Owner, operation: Operation, ...bounds: Parameters<
       ({ bytes }) => bytes.length,
       (error: unknown) => error,
     );
-    told.shift()?.(await read);
+    reported.shift()?.(await read);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   atEnd(owner, async () => {

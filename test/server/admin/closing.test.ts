@@ -39,14 +39,14 @@ test("a restore cut off by a closing listener is recorded before the admin plane
   });
   const plane = openAdminPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
-  const door = await openAdminSocket({ path, plane, peerCredentials });
+  const listener = await openAdminSocket({ path, plane, peerCredentials });
 
   const headers = { "content-type": "application/gzip" };
   const sent = request({ socketPath: path, method: "POST", path: "/admin/v1/snapshot", headers, agent: false });
   sent.on("error", () => undefined);
   sent.write("part of an archive");
   await begun;
-  await door.close(0);
+  await listener.close(0);
   await plane.close();
 
   assert.deepEqual(

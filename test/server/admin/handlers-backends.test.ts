@@ -37,14 +37,14 @@ test("a suspended provider is shown as suspended until its suspension ends, what
   measure("a", { state: "failing", error_ratio: 1 });
   await suspend("a", 60_000);
   await suspend("b", null);
-  const told = async (now: number) => (await rows(now)).map((row) => [row.state, row.suspended_until]);
+  const states = async (now: number) => (await rows(now)).map((row) => [row.state, row.suspended_until]);
   const until = rfc3339(NOW + 60_000);
-  assert.deepEqual(await told(NOW), [
+  assert.deepEqual(await states(NOW), [
     ["suspended", until],
     ["suspended", null],
   ]);
-  assert.deepEqual((await told(NOW + 59_999))[0], ["suspended", until]);
-  assert.deepEqual(await told(NOW + 60_000), [
+  assert.deepEqual((await states(NOW + 59_999))[0], ["suspended", until]);
+  assert.deepEqual(await states(NOW + 60_000), [
     ["failing", null],
     ["suspended", null],
   ]);

@@ -76,7 +76,7 @@ test("a record names caller and resource in full, however many roles the caller 
   };
   assert.equal(data["principal"], `corp/${subject}`);
   assert.equal(data["resource"], `Key::"${name}"`);
-  const told = data["roles"] as readonly string[];
-  assert.deepEqual(told.slice(0, -1), roles.slice(0, told.length - 1));
-  assert.equal(told.at(-1), `… ${roles.length - told.length + 1} more`);
+  const result = data["roles"] as readonly string[];
+  assert.deepEqual(result.slice(0, -1), roles.slice(0, result.length - 1));
+  assert.equal(result.at(-1), `… ${roles.length - result.length + 1} more`);
 });

@@ -23,7 +23,7 @@ const RULES = [
 const REDACTING = { detectors: [PII], rules: RULES };
 
 /** Returns what a client assembles from the choices of a compat stream. */
-function said(stream: string, index = 0): string {
+function textIn(stream: string, index = 0): string {
   return new SseSplitter()
     .push(Buffer.from(stream))
     .map(({ data = "" }) => data)
@@ -46,7 +46,7 @@ for (const policy of ["window", "buffer"]) {
       assert.ok(!shown().includes("ada"), shown());
       await push(delta(SENTENCE.slice(at)) + FINISH + DONE);
       await end();
-      assert.equal(said(shown()), HIDDEN, `cut at ${at}`);
+      assert.equal(textIn(shown()), HIDDEN, `cut at ${at}`);
       assert.ok(shown().endsWith(FINISH + DONE), shown());
       const { decisions = [] } = answer.judged.guarded.judgement ?? {};
       assert.deepEqual(
@@ -62,7 +62,7 @@ test("a stream without findings passes byte for byte, including odd lines", asyn
   const { push, end, shown } = open(guardOf(REDACTING));
   for (const byte of Buffer.from(stream)) await push(Buffer.from([byte]));
   await end();
-  assert.equal(said(shown()), "Nothing of note.");
+  assert.equal(textIn(shown()), "Nothing of note.");
   assert.ok(shown().startsWith("\ufeff: a comment\r\n\r\n"), shown());
 });
 
@@ -75,9 +75,9 @@ test("text without a terminating event is shown within the settling time", async
   );
   const wake = woken();
   await push(delta(`Hi! ${SPACES}`));
-  assert.equal(said(shown()), "");
+  assert.equal(textIn(shown()), "");
   await wake;
-  assert.equal(said(shown()), `Hi! ${SPACES}`);
+  assert.equal(textIn(shown()), `Hi! ${SPACES}`);
   await end();
 });
 
@@ -88,7 +88,7 @@ test("a denial ends a stream, and only text proven safe before it is shown", asy
   await end();
   assert.equal(answer.isRefused, true);
   assert.equal(answer.judged.guarded.judgement?.outcome, "deny");
-  assert.ok("The number is known: ".startsWith(said(shown())), shown());
+  assert.ok("The number is known: ".startsWith(textIn(shown())), shown());
   assert.ok(!shown().includes("DONE"));
 });
 
@@ -127,10 +127,10 @@ test("an endless run of text is released and counted once, or held back up to a 
   assert.equal(emitted.counted["unproven finder"], 1);
   const held = open(guardOf({ ...base, stream: { max_hold_bytes: 64, on_hold_overflow: "buffer" } }));
   for (const char of run) await held.push(delta(char));
-  assert.equal(said(held.shown()), "");
+  assert.equal(textIn(held.shown()), "");
   await held.push(FINISH + DONE);
   await held.end();
-  assert.equal(said(held.shown()), "<URL>");
+  assert.equal(textIn(held.shown()), "<URL>");
   assert.equal(held.counted["unproven finder"], undefined);
   const response = { max_body_bytes: 200, on_oversize: "deny" };
   const denied = open(guardOf({ ...base, response, stream: { max_hold_bytes: 64, on_hold_overflow: "buffer" } }));
@@ -232,23 +232,23 @@ const JUDGED = {
 test("a detector without a horizon reads a sliding window and the rest at the end, and holds nothing back", async () => {
   const { detector, read } = judgeOf(() => []);
   const { push, end, shown } = open(guardOf(JUDGED, { judge: detector }));
-  const words = "a few words more, ".repeat(1_000);
-  for (let at = 0; at < words.length; at += 9) {
-    await push(delta(words.slice(at, at + 9)));
-    if (at === 9 * 100) assert.ok(said(shown()).length > 800);
+  const message = "a few words more, ".repeat(1_000);
+  for (let at = 0; at < message.length; at += 9) {
+    await push(delta(message.slice(at, at + 9)));
+    if (at === 9 * 100) assert.ok(textIn(shown()).length > 800);
   }
   await push(FINISH + DONE);
   await end();
-  assert.equal(said(shown()), words);
+  assert.equal(textIn(shown()), message);
   assert.ok(read.length > 5 && read.every((text) => text.length <= 4_096), String(read.length));
-  assert.ok(words.endsWith(read.at(-1) ?? "?"));
+  assert.ok(message.endsWith(read.at(-1) ?? "?"));
   let covered = 0;
   for (const text of read) {
-    const at = words.lastIndexOf(text, covered);
+    const at = message.lastIndexOf(text, covered);
     assert.ok(at >= 0 && at <= covered, "nothing is passed over");
     covered = Math.max(covered, at + text.length);
   }
-  assert.equal(covered, words.length);
+  assert.equal(covered, message.length);
 });
 
 test("a verdict over a stream stops the rest of it, at its end at the latest", async () => {
@@ -324,6 +324,6 @@ test("a slow detector with a horizon keeps the order of the shown text", async (
   const pushes = ["one x", "x two ", "three xx", " end"].map((text) => push(delta(text)));
   await Promise.all([...pushes, push(FINISH + DONE)]);
   await end();
-  assert.equal(said(shown()), "one <XX> two three <XX> end");
+  assert.equal(textIn(shown()), "one <XX> two three <XX> end");
   assert.ok(shown().endsWith(DONE));
 });

@@ -35,7 +35,7 @@ const reading =
 const answered = (protocol: AgentProtocol) =>
   ({ dialect: "compat", route: { name: "compat_other" }, read: reading(protocol) }) as const;
 
-const result = (said: object, id: unknown = 1): string => JSON.stringify({ jsonrpc: "2.0", id, result: said });
+const result = (value: object, id: unknown = 1): string => JSON.stringify({ jsonrpc: "2.0", id, result: value });
 const MCP = result({ content: [{ type: "text", text: `write to ${MAIL}` }], structuredContent: { to: MAIL } });
 const A2A = result({
   statusUpdate: { taskId: "t", status: { state: "TASK_STATE_WORKING", message: { parts: [{ text: MAIL }] } } },
@@ -161,8 +161,8 @@ test("events: text that an agent streams in pieces is judged as its client assem
       "a2a",
       pieces.map((text) => of(text)),
     );
-    const said = [...shown.matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join("");
-    assert.ok(!isRefused && !said.includes("@example.com") && said.endsWith(" and more"), shown);
+    const text = [...shown.matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join("");
+    assert.ok(!isRefused && !text.includes("@example.com") && text.endsWith(" and more"), shown);
     assert.equal(
       (
         await shownOf(

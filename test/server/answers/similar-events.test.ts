@@ -81,8 +81,8 @@ const NONE: ReadonlySet<string> = new Set();
 /** No verdict is cached: rules are evaluated for each stretch. */
 const asking = (guard: Guard): Guard => ({
   ...guard,
-  open(given) {
-    const { judge } = guard.open(given);
+  open(input) {
+    const { judge } = guard.open(input);
     return { judge: (inspected) => judge({ ...inspected, pending: inspected.pending ?? NONE }) };
   },
 });

@@ -55,16 +55,16 @@ function drain({ readFd }: Pipe): string {
 }
 
 test("a full pipe blocks nobody: lines count once they are written, and none is torn", (context) => {
-  const given = pipe(context, place(context));
+  const pipeEnd = pipe(context, place(context));
   const { lines } = makeTrail({ records: 400 });
   const waiting = lines.map((line) => ({ line }));
-  const output = openOutput(given.writeFd);
+  const output = openOutput(pipeEnd.writeFd);
   let text = "";
   let at = 0;
   let blocks = 0;
   while (at < waiting.length) {
     const outcome = output.write(waiting.slice(at));
-    const taken = drain(given);
+    const taken = drain(pipeEnd);
     assert.ok(taken.endsWith("\n"));
     text += taken;
     if (outcome.kind === "written") break;
@@ -78,13 +78,13 @@ test("a full pipe blocks nobody: lines count once they are written, and none is 
 });
 
 test("writes to a pipe are at most its atomic size, whichever processes share it", (context) => {
-  const given = pipe(context, place(context));
+  const pipeEnd = pipe(context, place(context));
   const { lines } = makeTrail({ records: 40 });
-  const output = openOutput(given.writeFd);
+  const output = openOutput(pipeEnd.writeFd);
   output.write(lines.map((line) => ({ line })));
   const whole = Buffer.byteLength(textOf(lines));
   assert.ok(whole > MAX_RECORD_BYTES);
-  assert.equal(drain(given), textOf(lines));
+  assert.equal(drain(pipeEnd), textOf(lines));
   output.close();
 });
 
@@ -106,8 +106,8 @@ test("a closed reader is reported as such, and a later reader gets whole lines",
 
 test("a stalled reader fills the queue; accepted records are written once it reads", async (context) => {
   const at = place(context);
-  const given = pipe(context, at);
-  const { trail, instruments, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
+  const pipeEnd = pipe(context, at);
+  const { trail, instruments, logged } = await open(context, { dir: at.dir, fd: pipeEnd.writeFd });
   const text = "x".repeat(3_000);
   let taken = 0;
   const fill = async (): Promise<unknown> => {
@@ -127,7 +127,7 @@ test("a stalled reader fills the queue; accepted records are written once it rea
   assert.throws(() => trail.reserve(), { code: "audit_unavailable" });
   await eventually("a word on it", () => logged.some(({ message }) => /is waiting for its output/.test(message)));
 
-  const stream = createReadStream(given.path, { flags: "r" });
+  const stream = createReadStream(pipeEnd.path, { flags: "r" });
   const chunks: Uint8Array[] = [];
   stream.on("data", (chunk) => chunks.push(Buffer.from(chunk)));
   await eventually("room in the queue", () => readingOf(instruments, "gateway_audit_queue_bytes") === 0, 30_000);
@@ -143,12 +143,12 @@ test("a stalled reader fills the queue; accepted records are written once it rea
 
 test("a close with a stalled reader ends, and the next start emits the rest", async (context) => {
   const at = place(context);
-  const given = pipe(context, at);
-  const { trail, logged } = await open(context, { dir: at.dir, fd: given.writeFd });
+  const pipeEnd = pipe(context, at);
+  const { trail, logged } = await open(context, { dir: at.dir, fd: pipeEnd.writeFd });
   for (let n = 0; n < 200; n += 1) trail.append({ event: "access.decision", data: { n, text: "x".repeat(2_000) } });
   await within("the close", trail.close(), 14_000);
   assert.ok(logged.some(({ message }) => /the next start writes them/.test(message)));
-  const before = drain(given);
+  const before = drain(pipeEnd);
   const next = await open(context, at);
   await next.trail.close();
   const report = await verifyChunks([before, at.text()]);

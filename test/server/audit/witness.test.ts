@@ -77,8 +77,8 @@ test("a failure is counted, and the next head sent is newer and still names the 
 test("an unanswered head is abandoned at its timeout, and its signal aborts", async () => {
   const failures = failuresOf();
   let signal: AbortSignal | undefined;
-  const show = (_: AuditHead, __: unknown, given: AbortSignal): Promise<void> => {
-    signal = given;
+  const show = (_: AuditHead, __: unknown, input: AbortSignal): Promise<void> => {
+    signal = input;
     return new Promise(() => undefined);
   };
   const witness = createWitness(show, undefined, failures, { ...never, timeoutMs: 5 });

@@ -13,7 +13,7 @@ const callers = createCallers({ keys, verifier: () => noVerifier, clock: testClo
 const good = keys.mint().text;
 const other = keys.mint().text;
 const rules = testRules({ issuers: [] });
-const said = (from: PresentedCredentials) => outcome(callers, from, { rules });
+const recognize = (from: PresentedCredentials) => outcome(callers, from, { rules });
 
 let seen: PresentedCredentials | undefined;
 const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ test("a key is found in each of its places", async () => {
     `Api-Key: ${good}`,
     `x-protocol-token: ${good}`,
   ]) {
-    assert.equal(await said(await read(line)), "key", line);
+    assert.equal(await recognize(await read(line)), "key", line);
   }
 });
 
@@ -51,29 +51,29 @@ test("the first location decides, whatever the others have", async () => {
   const lines = [`authorization: Bearer BAD`, "x-api-key: BAD", "api-key: BAD", "x-protocol-token: BAD"];
   for (const [at, line] of lines.entries()) {
     const worse = lines.slice(at + 1);
-    assert.equal(await said(await read(line.replace("BAD", good), ...worse)), "key", line);
-    assert.equal(await said(await read(line, ...worse.map((it) => it.replace("BAD", good)))), "malformed", line);
+    assert.equal(await recognize(await read(line.replace("BAD", good), ...worse)), "key", line);
+    assert.equal(await recognize(await read(line, ...worse.map((it) => it.replace("BAD", good)))), "malformed", line);
   }
 });
 
 test("a header that occurs twice is malformed, even with one value", async () => {
   for (const name of ["authorization: Bearer", "Authorization: Bearer", "x-api-key:", "api-key:"]) {
-    assert.equal(await said(await read(`${name} ${good}`, `${name} ${good}`)), "malformed", name);
-    assert.equal(await said(await read(`${name} ${good}`, `${name} ${other}`)), "malformed", name);
+    assert.equal(await recognize(await read(`${name} ${good}`, `${name} ${good}`)), "malformed", name);
+    assert.equal(await recognize(await read(`${name} ${good}`, `${name} ${other}`)), "malformed", name);
   }
-  assert.equal(await said(await read(`authorization: Bearer ${good}`, `AUTHORIZATION: Basic x`)), "malformed");
+  assert.equal(await recognize(await read(`authorization: Bearer ${good}`, `AUTHORIZATION: Basic x`)), "malformed");
 });
 
 test("another scheme, or a scheme without a credential, is an unrecognized credential", async () => {
   for (const value of ["Basic dXNlcjpwYXNz", "Bearer", "Bearer ", "", good, `Bearer${good}`, `Bearer\t${good}`]) {
-    assert.equal(await said(await read(`authorization: ${value}`, `x-api-key: ${good}`)), "malformed", value);
+    assert.equal(await recognize(await read(`authorization: ${value}`, `x-api-key: ${good}`)), "malformed", value);
   }
-  assert.equal(await said(await read("x-api-key:", `api-key: ${good}`)), "malformed");
-  assert.equal(await said(presented({ protocolToken: "" })), "malformed");
+  assert.equal(await recognize(await read("x-api-key:", `api-key: ${good}`)), "malformed");
+  assert.equal(await recognize(presented({ protocolToken: "" })), "malformed");
 });
 
 test("records distinguish a missing credential from a bad one", async () => {
-  assert.equal(await said(await read("x-other: 1")), "no_credential");
+  assert.equal(await recognize(await read("x-other: 1")), "no_credential");
 });
 
 test("a credential longer than any token is malformed in every location", async () => {
@@ -85,6 +85,6 @@ test("a credential longer than any token is malformed in every location", async 
     { protocolToken: long },
     { xApiKey: `gwk_${long}` },
   ]) {
-    assert.equal(await said(presented(from)), "malformed");
+    assert.equal(await recognize(presented(from)), "malformed");
   }
 });

@@ -172,20 +172,20 @@ test(`for ${COUNT} texts by seed ${SEED}, the readers accept only valid credenti
   const genuine = new Set([...trueKeys, ...trueTokens]);
   for (let count = 0; count < COUNT; count++) {
     const text = textOf(random);
-    const told = (): string => `text ${count} of seed ${SEED}: ${JSON.stringify(text)}`;
+    const failureText = (): string => `text ${count} of seed ${SEED}: ${JSON.stringify(text)}`;
 
     const key = parseKey(text);
-    if ((key !== undefined) !== isKey(text)) assert.fail(told());
+    if ((key !== undefined) !== isKey(text)) assert.fail(failureText());
     if (key !== undefined) {
       seen.keys++;
-      assert.ok(text.startsWith(`gwk_${key.id}_${key.secret}`), told());
+      assert.ok(text.startsWith(`gwk_${key.id}_${key.secret}`), failureText());
     }
 
     const token = readToken(text);
     if (token.kind === "read") {
       seen.tokens++;
       const theirs = readByJose(text);
-      assert.ok(theirs !== undefined && isAlgorithm(theirs.alg), told());
+      assert.ok(theirs !== undefined && isAlgorithm(theirs.alg), failureText());
       assert.deepEqual(
         [token.text, token.algorithm, token.kid, token.claims],
         [text, theirs.alg, theirs.kid, theirs.claims],
@@ -199,7 +199,7 @@ test(`for ${COUNT} texts by seed ${SEED}, the readers accept only valid credenti
       const identification = found instanceof Promise ? await found : found;
       if (identification.kind === "caller") seen.callers++;
       // A blank before a credential belongs to the header.
-      if (identification.kind === "caller" && !genuine.has(text.replace(/^ +/, ""))) assert.fail(told());
+      if (identification.kind === "caller" && !genuine.has(text.replace(/^ +/, ""))) assert.fail(failureText());
     }
   }
   t.diagnostic(`read as keys or tokens, verified, recognised: ${JSON.stringify(seen)}`);

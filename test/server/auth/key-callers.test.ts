@@ -164,7 +164,7 @@ test("outcomes are counted, and no label contains a part of a key", async () => 
   const { keys, callers, instruments } = start();
   const { text, stored } = keys.mint({ name: "payroll" });
   const unknown = mintKey(randomBytes);
-  for (const given of [text, text, unknown.text, "gwk_x"]) await outcome(callers, bearer(given));
+  for (const input of [text, text, unknown.text, "gwk_x"]) await outcome(callers, bearer(input));
   const read = instruments.read();
   const family = read.find(({ name }) => name === "gateway_callers_total");
   assert.ok(family?.kind === "counter");

@@ -27,7 +27,7 @@ const probe = (issuer: IssuerOptions, timeoutMs = 5_000): Promise<IssuerProbe> =
   probeIssuer(issuer, { timeoutMs, signal: new AbortController().signal });
 
 /** Returns `ok`, or the failed step with the reason. */
-async function told(issuer: IssuerOptions, timeoutMs?: number): Promise<string> {
+async function probeText(issuer: IssuerOptions, timeoutMs?: number): Promise<string> {
   const found = await probe(issuer, timeoutMs);
   return found.kind === "ok" ? "ok" : `${found.step}: ${found.message}`;
 }
@@ -65,7 +65,7 @@ test("discovery keeps the path of the issuer's url and drops one trailing slash"
       response.end(JSON.stringify({ issuer: issuer.origin + path, jwks_uri: issuer.jwksUrl }));
       return true;
     };
-    assert.equal(await told(issuer.options({ url: issuer.origin + path })), "ok");
+    assert.equal(await probeText(issuer.options({ url: issuer.origin + path })), "ok");
   }
 });
 
@@ -83,7 +83,7 @@ test("failed discovery is reported with the reason, without the document's text"
   ];
   for (const [members, message] of rows) {
     issuer.discovery = members;
-    assert.equal(await told(issuer.options()), message);
+    assert.equal(await probeText(issuer.options()), message);
   }
   assert.equal(issuer.fetches(KEYS_PATH), 0);
 });
@@ -118,7 +118,7 @@ test("an answer that is not the expected document is reported as such", async ()
     };
     const step = path === KEYS_PATH ? "keys" : "discovery";
     assert.equal(
-      await told(issuer.options()),
+      await probeText(issuer.options()),
       message === "ok" ? "ok" : `${step}: ${issuer.origin}${path}: ${message}`,
     );
   }
@@ -140,11 +140,11 @@ test("an endless answer is abandoned at the limit, or at its headers if the body
     send();
     return true;
   };
-  assert.match(await told(issuer.options()), /over 1048576 bytes/);
+  assert.match(await probeText(issuer.options()), /over 1048576 bytes/);
   status = 503;
-  assert.match(await told(issuer.options()), /status 503/);
+  assert.match(await probeText(issuer.options()), /status 503/);
   status = 302;
-  assert.match(await told(issuer.options()), /redirects to another origin/);
+  assert.match(await probeText(issuer.options()), /redirects to another origin/);
   await Promise.all(ended);
   assert.equal(ended.length, 3);
   assert.ok(sent < 64 << 20, `${sent} bytes`);
@@ -154,7 +154,7 @@ test("a refused connection, silence and a broken answer are reported within the 
   await using issuer = await startIssuer({ keys: [key] });
   issuer.intercept = () => true;
   assert.equal(
-    await told(issuer.options(), 100),
+    await probeText(issuer.options(), 100),
     `discovery: ${issuer.origin}${DISCOVERY_PATH}: no answer within 100 ms`,
   );
   issuer.intercept = (_path, _request, response) => {
@@ -162,17 +162,17 @@ test("a refused connection, silence and a broken answer are reported within the 
     response.socket?.end();
     return true;
   };
-  assert.match(await told(issuer.options()), /^discovery: .*openid-configuration: /);
+  assert.match(await probeText(issuer.options()), /^discovery: .*openid-configuration: /);
   const { options } = issuer;
   await issuer.close();
-  assert.match(await told(options()), /^discovery: .*ECONNREFUSED/);
+  assert.match(await probeText(options()), /^discovery: .*ECONNREFUSED/);
 
   const mute = createServer().listen(0, "127.0.0.1");
   t.after(() => mute.close());
   await once(mute, "listening");
   const address = mute.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  assert.match(await told(options({ url: `https://127.0.0.1:${port}` }), 100), /no answer within 100 ms/);
+  assert.match(await probeText(options({ url: `https://127.0.0.1:${port}` }), 100), /no answer within 100 ms/);
 });
 
 test("a caller can abort its probe", async () => {
@@ -204,9 +204,9 @@ test("at most three redirects within the origin are followed, and none to anothe
     };
   };
   hops(3);
-  assert.equal(await told(issuer.options()), "ok");
+  assert.equal(await probeText(issuer.options()), "ok");
   hops(4);
-  assert.match(await told(issuer.options()), /more than 3 redirects/);
+  assert.match(await probeText(issuer.options()), /more than 3 redirects/);
 
   const tokenFile = await file("redirect-token", "canary");
   for (const location of [
@@ -216,7 +216,7 @@ test("at most three redirects within the origin are followed, and none to anothe
     "http://",
   ]) {
     issuer.intercept = (path, _request, response) => path === KEYS_PATH && redirectTo(location)(response);
-    assert.match(await told(issuer.options({ tokenFile })), /redirects to another origin/, location);
+    assert.match(await probeText(issuer.options({ tokenFile })), /redirects to another origin/, location);
   }
   assert.equal(other.seen.length, 0);
 });
@@ -226,18 +226,24 @@ test("an issuer with a private certificate authority is trusted only with ca_fil
   const stranger = (await testCertificates()).authority;
   await using issuer = await startIssuer({ keys: [key], tls: server });
   const caFile = await file("ca.pem", authority);
-  assert.match(await told(issuer.options()), /^discovery: .*(?:UNABLE_TO_VERIFY|SELF_SIGNED)/);
-  assert.equal(await told(issuer.options({ caFile })), "ok");
-  assert.equal(await told(issuer.options({ caFile: await file("both.pem", `${stranger}\n${authority}`) })), "ok");
-  assert.match(await told(issuer.options({ caFile: await file("other.pem", stranger) })), /^discovery: .*VERIFY|SIGN/);
-  assert.match(await told(issuer.options({ caFile: await file("empty.pem", "") })), /ca_file contains no certificate/);
-  assert.match(await told(issuer.options({ caFile: join(folder, "none.pem") })), /ca_file cannot be read: ENOENT/);
+  assert.match(await probeText(issuer.options()), /^discovery: .*(?:UNABLE_TO_VERIFY|SELF_SIGNED)/);
+  assert.equal(await probeText(issuer.options({ caFile })), "ok");
+  assert.equal(await probeText(issuer.options({ caFile: await file("both.pem", `${stranger}\n${authority}`) })), "ok");
+  assert.match(
+    await probeText(issuer.options({ caFile: await file("other.pem", stranger) })),
+    /^discovery: .*VERIFY|SIGN/,
+  );
+  assert.match(
+    await probeText(issuer.options({ caFile: await file("empty.pem", "") })),
+    /ca_file contains no certificate/,
+  );
+  assert.match(await probeText(issuer.options({ caFile: join(folder, "none.pem") })), /ca_file cannot be read: ENOENT/);
   // The name on the certificate is checked as well as its signer.
   const url = issuer.url.replace("127.0.0.1", "localhost");
-  assert.match(await told(issuer.options({ url, caFile })), /ERR_TLS_CERT_ALTNAME_INVALID/);
+  assert.match(await probeText(issuer.options({ url, caFile })), /ERR_TLS_CERT_ALTNAME_INVALID/);
   // Metadata read over TLS must not lead to an address without it.
   issuer.discovery = { jwks_uri: issuer.jwksUrl.replace("https:", "http:") };
-  assert.match(await told(issuer.options({ caFile })), /its jwks_uri is not https/);
+  assert.match(await probeText(issuer.options({ caFile })), /its jwks_uri is not https/);
 });
 
 test("a replaced ca_file is read at the next fetch", async () => {
@@ -258,7 +264,7 @@ test("the bearer token is read at each fetch and sent only to the issuer's origi
   const tokenFile = await file("token", "first\n");
   const shown = async (changes: Partial<IssuerOptions>) => {
     const from = [issuer.seen.length, elsewhere.seen.length];
-    assert.equal(await told(issuer.options({ tokenFile, ...changes })), "ok");
+    assert.equal(await probeText(issuer.options({ tokenFile, ...changes })), "ok");
     return [...issuer.seen.slice(from[0]), ...elsewhere.seen.slice(from[1])].map((it) => it.authorization);
   };
   assert.deepEqual(await shown({}), ["Bearer first", "Bearer first"]);
@@ -278,11 +284,14 @@ test("a token file that is missing, empty or invalid stops the fetch and is not 
     ["canary \u00e9", /token_file contains no bearer token/],
   ] as const;
   for (const [text, expected] of rows) {
-    const message = await told(issuer.options({ tokenFile: await file("bad-token", text) }));
+    const message = await probeText(issuer.options({ tokenFile: await file("bad-token", text) }));
     assert.match(message, expected);
     assert.doesNotMatch(message, /canary/);
   }
-  assert.match(await told(issuer.options({ tokenFile: join(folder, "none") })), /token_file cannot be read: ENOENT/);
-  assert.match(await told(issuer.options({ tokenFile: folder })), /token_file cannot be read: EISDIR/);
+  assert.match(
+    await probeText(issuer.options({ tokenFile: join(folder, "none") })),
+    /token_file cannot be read: ENOENT/,
+  );
+  assert.match(await probeText(issuer.options({ tokenFile: folder })), /token_file cannot be read: EISDIR/);
   assert.equal(issuer.seen.length, 0);
 });

@@ -88,11 +88,11 @@ test("no part of a token appears in logs or metrics", async () => {
   assert.equal(await tokens.outcome(await sign(mine, goodClaims(own.url, canary))), "keys_unavailable");
   assert.equal(await tokens.outcome(await sign(rsa, goodClaims("https://canary-iss", canary))), "unknown_issuer");
   await tokens[Symbol.asyncDispose]();
-  const told = JSON.stringify([log.lines, instruments.read()]);
-  assert.doesNotMatch(told, /canary|eyJ/);
-  assert.match(told, /\["corp","verified"\],"value":1/);
-  assert.match(told, /\["","unknown_issuer"\],"value":1/);
-  assert.match(told, /\["corp","failed"\],"value":1/);
+  const text = JSON.stringify([log.lines, instruments.read()]);
+  assert.doesNotMatch(text, /canary|eyJ/);
+  assert.match(text, /\["corp","verified"\],"value":1/);
+  assert.match(text, /\["","unknown_issuer"\],"value":1/);
+  assert.match(text, /\["corp","failed"\],"value":1/);
 });
 
 test("two issuers with the same address are a configuration error", () => {

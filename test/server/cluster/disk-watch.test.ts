@@ -8,7 +8,7 @@ import { memoryLog } from "./support/outcome.ts";
 test("a nearly full disk is reported once, and again when there is room", async () => {
   const { log, lines } = memoryLog();
   let free = 1_000;
-  let told = 0;
+  let calls = 0;
   const durations: number[] = [];
   const watch = createDiskWatch({
     storage: { path: "/data", freeBytes: async () => free },
@@ -17,7 +17,7 @@ test("a nearly full disk is reported once, and again when there is room", async 
     now: () => 0,
     isLeader: () => true,
     async handOver() {
-      told += 1;
+      calls += 1;
     },
     onDurations: (seconds) => durations.push(...seconds),
   });
@@ -26,10 +26,10 @@ test("a nearly full disk is reported once, and again when there is room", async 
   free = 499;
   await watch.check();
   await watch.check();
-  assert.deepEqual([watch.isLow(), told], [true, 1]);
+  assert.deepEqual([watch.isLow(), calls], [true, 1]);
   free = 500;
   await watch.check();
-  assert.deepEqual([watch.isLow(), told], [false, 1]);
+  assert.deepEqual([watch.isLow(), calls], [false, 1]);
   for (const seconds of [0.1, 0.2]) watch.recordWrite(seconds);
   await watch.check();
   await watch.check();

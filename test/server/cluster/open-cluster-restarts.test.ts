@@ -23,8 +23,8 @@ const NEVER = new AbortController().signal;
 test("bug 34: after a restore and a restart a joining node gets everything, and another restart finds it complete", async (t) => {
   const [first, second] = await addressesOf(["a", "b"]);
   assert.ok(first !== undefined && second !== undefined);
-  const given = optionsOf(t, first, { kind: "bootstrap" });
-  let node = await openFor(t, given);
+  const input = optionsOf(t, first, { kind: "bootstrap" });
+  let node = await openFor(t, input);
   for (let at = 0; at < 20; at += 1) await writeKey(node, `key${at}`);
   const { archive } = await node.saveSnapshot({ stale: false, signal: NEVER });
   const bytes = await bytesOf(archive);
@@ -32,7 +32,7 @@ test("bug 34: after a restore and a restart a joining node gets everything, and 
   await node.restore(piecesOf(bytes), options());
   await node.close();
 
-  node = await openFor(t, given);
+  node = await openFor(t, input);
   await writeKey(node, "after-the-restart");
   assert.equal(hasKey(node, "gone"), false);
   const start = { kind: "join", addresses: [first.forwardAddr], bootstrapAfterMs: undefined } as const;
@@ -44,7 +44,7 @@ test("bug 34: after a restore and a restart a joining node gets everything, and 
   const rows = [...joined.view.scan("key/")];
   await Promise.all([node.close(), joined.close()]);
 
-  const again = await Promise.all([openFor(t, given), openFor(t, joined.options)]);
+  const again = await Promise.all([openFor(t, input), openFor(t, joined.options)]);
   await leaderOf(again);
   for (const each of again) {
     await each.readBarrier({ timeoutMs: 10_000 });

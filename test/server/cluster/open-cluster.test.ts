@@ -16,11 +16,11 @@ import { failure, until } from "./support/outcome.ts";
 
 test("a write answers once its effect is readable here and watchers were notified", async (t) => {
   const node = await openAlone(t);
-  const told: string[] = [];
-  node.view.watch("key/", (mutations) => told.push(...(mutations ?? []).map(({ key }) => key)));
+  const reported: string[] = [];
+  node.view.watch("key/", (mutations) => reported.push(...(mutations ?? []).map(({ key }) => key)));
   await writeKey(node, "one");
   assert.ok(hasKey(node, "one"));
-  assert.ok(told.includes(keyRowKey("one")));
+  assert.ok(reported.includes(keyRowKey("one")));
   assert.ok(node.view.appliedIndex > 1);
   assert.equal(node.status().role, "leader");
   await node.readBarrier({ timeoutMs: 5_000 });
@@ -136,10 +136,10 @@ test("a snapshot of one node is restored on another, which keeps its own members
   const dataDir = makeDir(t);
   const target = await openAlone(t, { dataDir, nodeId: "target" });
   await writeKey(target, "gone");
-  const told: unknown[] = [];
-  target.view.watch("key/", (mutations) => told.push(mutations));
+  const reported: unknown[] = [];
+  target.view.watch("key/", (mutations) => reported.push(mutations));
   assert.deepEqual(await target.restore(piecesOf(bytes), options()), info);
-  assert.deepEqual(told, [undefined]);
+  assert.deepEqual(reported, [undefined]);
   assert.equal(hasKey(target, "gone"), false);
   assert.deepEqual([...target.view.scan("key/")], [...source.view.scan("key/")]);
   assert.deepEqual(

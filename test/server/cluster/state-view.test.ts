@@ -32,33 +32,33 @@ test("rows follow applied entries in key order, and versions rise with their tab
 
 test("a watcher is called for rows under its prefix, once per batch, until it ends", () => {
   const { view, follow } = createView(fail);
-  const told: (readonly Mutation[] | undefined)[] = [];
+  const reported: (readonly Mutation[] | undefined)[] = [];
   const end = view.watch("key/", (mutations) => {
     assert.equal(view.get("key/a"), "1{}", "the rows are there when it is told");
-    told.push(mutations);
+    reported.push(mutations);
   });
   follow([KEY, SOURCE], 2);
   follow([SOURCE], 3);
   follow([], 4);
-  assert.deepEqual(told, [[KEY]]);
+  assert.deepEqual(reported, [[KEY]]);
   assert.equal(view.appliedIndex, 4);
   end();
   follow([KEY], 5);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
 });
 
 test("a replaced state notifies every watcher of a full change and has only the new rows", () => {
   const { view, follow, beginReplace, add, endReplace } = createView(fail);
   follow([KEY], 2);
-  const told: unknown[] = [];
-  view.watch("key/", (mutations) => told.push(mutations));
-  view.watch("budget/", (mutations) => told.push(mutations));
+  const reported: unknown[] = [];
+  view.watch("key/", (mutations) => reported.push(mutations));
+  view.watch("budget/", (mutations) => reported.push(mutations));
   const version = view.version("key/");
   beginReplace();
   add([["source/s", "1[]"]]);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   endReplace(9);
-  assert.deepEqual(told, [undefined, undefined]);
+  assert.deepEqual(reported, [undefined, undefined]);
   assert.deepEqual([...view.scan("")], [["source/s", "1[]"]]);
   assert.equal(view.appliedIndex, 9);
   assert.ok(view.version("key/") > version);
@@ -67,29 +67,29 @@ test("a replaced state notifies every watcher of a full change and has only the 
 test("a watcher that throws is reported, and the others are still called", () => {
   const failures: unknown[] = [];
   const { view, follow } = createView((error) => failures.push(error));
-  const told: string[] = [];
+  const reported: string[] = [];
   view.watch("key/", () => {
     throw new Error("of the watcher");
   });
-  view.watch("key/", () => told.push("second"));
+  view.watch("key/", () => reported.push("second"));
   follow([KEY], 2);
-  assert.deepEqual(told, ["second"]);
+  assert.deepEqual(reported, ["second"]);
   assert.match(String(failures[0]), /of the watcher/);
 });
 
 test("a watcher that ends or starts another during its call disturbs nobody", () => {
   const { view, follow } = createView(fail);
-  const told: string[] = [];
+  const reported: string[] = [];
   const end = view.watch("key/", () => {
-    told.push("first");
+    reported.push("first");
     end();
-    view.watch("key/", () => told.push("late"));
+    view.watch("key/", () => reported.push("late"));
   });
-  view.watch("key/", () => told.push("second"));
+  view.watch("key/", () => reported.push("second"));
   follow([KEY], 2);
-  assert.deepEqual(told, ["first", "second"]);
+  assert.deepEqual(reported, ["first", "second"]);
   follow([KEY], 3);
-  assert.deepEqual(told, ["first", "second", "second", "late"]);
+  assert.deepEqual(reported, ["first", "second", "second", "late"]);
 });
 
 test("tables internal to the state machine are not visible", () => {

@@ -57,7 +57,7 @@ const origins = openOrigins();
 const presenter = quietPresenter();
 const instruments = createInstruments();
 const metrics = createMetrics(instruments, { warn: () => undefined });
-const door = await listen("127.0.0.1:0", {
+const listener = await listen("127.0.0.1:0", {
   snapshot: () => snapshot,
   origins,
   presenter,
@@ -69,7 +69,7 @@ const door = await listen("127.0.0.1:0", {
   log: nullLog,
 });
 atEnd(file, () => origins.close());
-atEnd(file, () => door.drain(1_000));
+atEnd(file, () => listener.drain(1_000));
 
 beforeEach(() => {
   statistics.configure([]);
@@ -77,7 +77,7 @@ beforeEach(() => {
 });
 
 const ask = async () => {
-  const answer = await fetch(`http://127.0.0.1:${door.port}/v1/chat/completions`, {
+  const answer = await fetch(`http://127.0.0.1:${listener.port}/v1/chat/completions`, {
     method: "POST",
     body: JSON.stringify({ model: "m" }),
   });
@@ -149,7 +149,7 @@ test("a client that disconnects before an answer is neither an answer nor a fail
     arrived = resolve;
   });
   first.script = () => arrived?.();
-  const leaving = request({ port: door.port, method: "POST", path: "/v1/chat/completions" });
+  const leaving = request({ port: listener.port, method: "POST", path: "/v1/chat/completions" });
   leaving.on("error", () => undefined);
   leaving.end('{"model":"m"}');
   await reached;
@@ -160,7 +160,7 @@ test("a client that disconnects before an answer is neither an answer nor a fail
 
 /** Returns the status that refused a session. */
 async function refusedSession(): Promise<number> {
-  const session = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime?model=m`);
+  const session = new WebSocket(`ws://127.0.0.1:${listener.port}/v1/realtime?model=m`);
   const [, response] = await once(session, "unexpected-response");
   session.on("error", () => undefined); // from the aborted handshake
   session.terminate();
@@ -189,7 +189,7 @@ test("a session counts as answered once it is open, and is in flight until it en
     const lines = ["HTTP/1.1 101 Switching", "Upgrade: websocket", "Connection: Upgrade"];
     socket.write(`${lines.join("\r\n")}\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`);
   };
-  const session = new WebSocket(`ws://127.0.0.1:${door.port}/v1/realtime?model=m`);
+  const session = new WebSocket(`ws://127.0.0.1:${listener.port}/v1/realtime?model=m`);
   await once(session, "open");
   const open = statistics.read("first");
   assert.deepEqual([open?.inFlight, open?.errorRatio, open?.firstByteP50 === null], [1, 0, false]);

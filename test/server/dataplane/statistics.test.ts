@@ -147,13 +147,13 @@ test("the last 50 failures are kept with their times, newest first", () => {
 
 test("a waiting reader is notified of the next change, once", () => {
   const { statistics } = open("a");
-  let told = 0;
+  let calls = 0;
   statistics.awaitChange(() => {
-    told += 1;
+    calls += 1;
   });
   statistics.of("a")?.beginAttempt(false);
   statistics.of("a")?.endAttempt();
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
   statistics.awaitChange(() => assert.fail("it was taken off"));
   statistics.awaitChange(undefined);
   statistics.of("a")?.beginAttempt(true);
@@ -174,14 +174,14 @@ test("spent units are summed over 60 seconds, beyond 32 bits", () => {
 
 test("spending is a change, and a charge of zero is none", () => {
   const { statistics } = open("a");
-  let told = 0;
+  let calls = 0;
   statistics.awaitChange(() => {
-    told += 1;
+    calls += 1;
   });
   statistics.of("a")?.addUnits(0);
-  assert.equal(told, 0);
+  assert.equal(calls, 0);
   statistics.of("a")?.addUnits(1);
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
 });
 
 const RECORDED = ["answered", "failed", "retry", "in", "out", "spent"] as const;

@@ -55,7 +55,7 @@ async function answerTo(request: string, asks: readonly string[], type: string, 
 }
 
 const call = JSON.stringify({ jsonrpc: "2.0", id: 9, method: "tools/call", params: { name: "a" } });
-const said = (text: string): string =>
+const toolResult = (text: string): string =>
   JSON.stringify({ jsonrpc: "2.0", id: 9, result: { content: [{ type: "text", text }], nextCursor: MAIL } });
 
 test("a result, whole and as an event, has its texts rewritten and everything else unchanged", async () => {
@@ -63,8 +63,8 @@ test("a result, whole and as an event, has its texts rewritten and everything el
     ["application/json", (message: string): string => message],
     ["text/event-stream", (message: string): string => `event: message\ndata: ${message}\n\n`],
   ] as const) {
-    const { bytes, last, records } = await answerTo(call, [], type, of(said(`to ${MAIL}`)));
-    assert.equal(bytes, of(said("to <EMAIL_ADDRESS>")));
+    const { bytes, last, records } = await answerTo(call, [], type, of(toolResult(`to ${MAIL}`)));
+    assert.equal(bytes, of(toolResult("to <EMAIL_ADDRESS>")));
     assert.equal(last?.kind, "ended");
     assert.deepEqual(
       records.map(({ data }) => [data["direction"], data["route"], data["name"], data["rule"]]),
@@ -74,7 +74,7 @@ test("a result, whole and as an event, has its texts rewritten and everything el
 });
 
 test("a denial is an error of the protocol for the request id, by rules that read the method", async () => {
-  const { bytes, last } = await answerTo(call, [], "application/json", said(SSN));
+  const { bytes, last } = await answerTo(call, [], "application/json", toolResult(SSN));
   assert.equal(bytes, "");
   assert.ok(last?.kind === "refused");
   const { id, error } = JSON.parse(String(last.late)) as { readonly id: number; readonly error: object };

@@ -12,7 +12,7 @@ import type { Owner } from "../../e2e/support/wait.ts";
 import { countedMetrics, guardOf } from "../dataplane/support/guards.ts";
 import { openAnswering } from "./answering.ts";
 import { type AgentgatewayOptions, openAgentgateway } from "./support/agentgateway.ts";
-import { ADDRESS, answersOf, CARD, filled, heard, whole } from "./support/model-answers.ts";
+import { ADDRESS, answersOf, CARD, filled, readAnswer, whole } from "./support/model-answers.ts";
 
 const REASON = "Adressen bleiben hier – 不可 \ud83d\udeab \ud800";
 const GUARD = guardOf({
@@ -143,10 +143,10 @@ test("duplex responses: each outcome, whole and as events", async (t) => {
       assert.deepEqual([denied.status, codeOf(denied.body)], [403, "guardrail_denied"]);
     }
     assert.equal(
-      heard((await post(chat("hi"), { answer: `allow events ${bytes}` })).body).text,
+      readAnswer((await post(chat("hi"), { answer: `allow events ${bytes}` })).body).text,
       filled("allow", bytes),
     );
-    const redacted = heard((await post(chat("hi"), { answer: `redact events ${bytes}` })).body);
+    const redacted = readAnswer((await post(chat("hi"), { answer: `redact events ${bytes}` })).body);
     assert.equal(redacted.text, masked(filled("redact", bytes)));
     assert.ok(!(await post(chat("hi"), { answer: `deny events ${bytes}` })).body.includes(ADDRESS));
   }

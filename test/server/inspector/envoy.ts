@@ -179,9 +179,9 @@ export async function startEnvoy(binary: string, modes: FilterModes, ports: Port
   await writeFile(config, JSON.stringify(bootstrap(modes, ports)));
   const args = ["-c", config, "--admin-address-path", adminFile, "--use-dynamic-base-id", "--concurrency", "1"];
   const child = spawn(binary, [...args, "--log-level", "warning"], { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    said = `${said}${chunk}`.slice(-4_000);
+    output = `${output}${chunk}`.slice(-4_000);
   });
   const stop = async (): Promise<void> => {
     await ended(child);
@@ -219,7 +219,7 @@ export async function startEnvoy(binary: string, modes: FilterModes, ports: Port
     };
   } catch (cause) {
     await stop();
-    throw new Error(`Envoy did not start: ${said}`, { cause });
+    throw new Error(`Envoy did not start: ${output}`, { cause });
   }
 }
 

@@ -164,9 +164,9 @@ test("rules read the method and the tool, and a denial answers each waiting call
   );
   if (denied.verdict.kind !== "refuse") return;
   const { status, body } = shapedRefusal(denied.verdict.error, [":method", "POST"], denied.verdict.shape);
-  const said = JSON.parse(body) as readonly { readonly id: number; readonly error: { readonly code: number } }[];
+  const parsed = JSON.parse(body) as readonly { readonly id: number; readonly error: { readonly code: number } }[];
   assert.deepEqual(
-    [status, said.map(({ id, error }) => [id, error.code])],
+    [status, parsed.map(({ id, error }) => [id, error.code])],
     [
       403,
       [

@@ -163,17 +163,17 @@ test("attributes, metadata and fields of later versions are ignored", async () =
 
 test("buffered bytes are limited over all streams, and released", async () => {
   const peers = [talk(), talk(), talk()];
-  const heard: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   for (const peer of peers) {
     peer.say(HEADERS);
     await peer.heard();
     peer.say(body(Buffer.alloc(40_000), false));
     const answer = await peer.heard();
-    heard.push(
+    reported.push(
       answer?.immediate_response === undefined ? answer?.response : String(answer.immediate_response.status?.code),
     );
   }
-  assert.deepEqual(heard, ["request_body", "request_body", "503"]);
+  assert.deepEqual(reported, ["request_body", "request_body", "503"]);
   for (const peer of peers) peer.call.cancel();
   await Promise.all(peers.map(({ ended }) => ended));
   await isWell();

@@ -59,14 +59,14 @@ test("a health check says that the service serves, and a watch that it no longer
   }
   assert.equal(await check(client, "other"), `error ${status.NOT_FOUND}`);
   const watching = client.makeServerStreamRequest("/grpc.health.v1.Health/Watch", asItIs, asItIs, question(""));
-  const said: string[] = [];
+  const reported: string[] = [];
   const ended = new Promise<number>((resolve) => watching.on("status", ({ code }) => resolve(code)));
   const first = new Promise((resolve) => watching.once("data", resolve));
-  watching.on("data", (bytes: Buffer) => said.push(bytes.toString("hex")));
+  watching.on("data", (bytes: Buffer) => reported.push(bytes.toString("hex")));
   await first;
   await inspector.close(0);
   assert.equal(await ended, status.OK);
-  assert.deepEqual(said, ["0801", "0802"]);
+  assert.deepEqual(reported, ["0801", "0802"]);
   client.close();
 });
 
@@ -148,21 +148,21 @@ test("a response that makes progress is never abandoned", async () => {
   const inspector = await open({ maxSilentMs: 200, responses: "streamed", begin });
   const client = new ExternalProcessor(inspector.address, credentials.createInsecure());
   const call = client.Process();
-  const heard = call[Symbol.asyncIterator]();
+  const messages = call[Symbol.asyncIterator]();
   call.write({ request_headers: { headers: { headers: [] }, end_of_stream: true } });
-  await heard.next();
+  await messages.next();
   call.write({ response_headers: { headers: { headers: [] } } });
-  await heard.next();
+  await messages.next();
   const until = performance.now() + 1_000;
   while (performance.now() < until) {
     call.write({ response_body: { body: Buffer.from("x"), end_of_stream: false } });
-    await heard.next();
+    await messages.next();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   call.write({ response_body: { body: Buffer.alloc(0), end_of_stream: true } });
-  await heard.next();
+  await messages.next();
   call.end();
-  assert.equal((await heard.next()).done, true);
+  assert.equal((await messages.next()).done, true);
   client.close();
   await inspector.close(0);
 });

@@ -58,28 +58,28 @@ describe("push notifications with inspected answers", () => {
   for (const [what, path, body] of ASKING) {
     test(what, async () => {
       const { verdict, headers } = await asked(path, body);
-      const { status, body: said, details } = refusalOf(verdict, headers);
-      const { id, error } = JSON.parse(said) as {
+      const { status, body: found, details } = refusalOf(verdict, headers);
+      const { id, error } = JSON.parse(found) as {
         readonly id: number;
         readonly error: { code: number; message: string };
       };
       assert.deepEqual([status, id, error.code, details], [200, 7, -32003, "guardrail_denied"]);
       assert.match(error.message, /^Push Notification is not supported: /);
-      assert.ok(!said.includes("elsewhere"));
+      assert.ok(!found.includes("elsewhere"));
     });
   }
   for (const [what, path, body] of OVER_REST) {
     test(what, async () => {
       const { verdict, headers } = await asked(path, body);
-      const { status, body: said } = refusalOf(verdict, headers);
-      assert.deepEqual([status, JSON.parse(said).error.status], [403, "PERMISSION_DENIED"]);
+      const { status, body: found } = refusalOf(verdict, headers);
+      assert.deepEqual([status, JSON.parse(found).error.status], [403, "PERMISSION_DENIED"]);
     });
   }
   test("a batch with push notifications is refused as a whole", async () => {
     const { verdict, headers } = await asked("/rpc", `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`);
-    const told = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
+    const parsed = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
     assert.deepEqual(
-      told.map(({ id }) => id),
+      parsed.map(({ id }) => id),
       [7, 8],
     );
   });

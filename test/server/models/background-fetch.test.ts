@@ -145,10 +145,10 @@ test("a failed fetch is reported, and retried while the model is needed", async 
   assert.match(missingModelsText(supply.status()) ?? "", /^names \(http:.*has no such revision \(refused\)\)$/);
   while (supply.status()[0]?.state !== "ready") await nextChange(supply);
   assert.deepEqual(waits, [30_000, 60_000, 120_000, 240_000, 480_000, 600_000, 600_000]);
-  const told = lines.filter(
+  const found = lines.filter(
     ({ message }) => message === "a model could not be downloaded; the download will be retried",
   );
-  assert.deepEqual([told.length, told[0]?.fields["retry_in_seconds"]], [7, 30]);
+  assert.deepEqual([found.length, found[0]?.fields["retry_in_seconds"]], [7, 30]);
   assert.deepEqual(await leftovers(directory), []);
 });
 

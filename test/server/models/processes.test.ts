@@ -47,14 +47,14 @@ test("of two processes one downloads, and the other uses the result", async (t) 
     waiting.push(() => send(request, answer, BYTES));
     return true;
   });
-  const said = [fetching(t, hub, directory), fetching(t, hub, directory)];
+  const result = [fetching(t, hub, directory), fetching(t, hub, directory)];
   // The download is held until another process, started after it began, is waiting too.
   const until = Date.now() + 60_000;
   while (waiting.length === 0 && Date.now() < until) await new Promise((resolve) => setImmediate(resolve));
   const other = fetching(t, hub, directory);
   await Promise.race([other.text, once(other.child, "spawn")]);
   for (const answer of waiting) answer();
-  assert.deepEqual(await Promise.all([...said, other].map(({ text }) => text)), [
+  assert.deepEqual(await Promise.all([...result, other].map(({ text }) => text)), [
     "fetched\n",
     "fetched\n",
     "fetched\n",
@@ -126,8 +126,8 @@ test("a file size limit is a disk error and leaves nothing behind", async (t) =>
   const directory = await folder(t);
   const hub = await serving(t);
   // Blocks of 512 bytes: half of the file.
-  const said = await fetching(t, hub, directory, 'ulimit -f 8192; exec "$@"').text;
-  assert.equal(said, `storage: model own: cache_dir ${directory}: a file may not become so large here\n`);
+  const result = await fetching(t, hub, directory, 'ulimit -f 8192; exec "$@"').text;
+  assert.equal(result, `storage: model own: cache_dir ${directory}: a file may not become so large here\n`);
   assert.deepEqual(await leftovers(directory), []);
   assert.deepEqual(await filesBelow(join(directory, "sha256")), []);
 });
@@ -149,9 +149,9 @@ test(
         directory,
         `exec unshare -Urm sh -c 'mount -t tmpfs ${options} none "$0" && ${then}' '${directory}' "$@"`,
       ).text;
-    const told = await on("-o size=4m", '"$@"');
+    const result = await on("-o size=4m", '"$@"');
     assert.match(
-      told,
+      result,
       /^storage: model own: cache_dir .*: \d+ bytes are free, and 8388608 are needed with 67108864 to spare\n$/,
     );
     assert.equal(hub.seen.length, 0);

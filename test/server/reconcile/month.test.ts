@@ -87,7 +87,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     );
   };
 
-  const told: Breach[] = [];
+  const received: Breach[] = [];
   const listeners = new Set<() => void>();
   let leader = "n1";
   const lead = (id: string): void => {
@@ -141,7 +141,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
         }
         return await dialer.send(asked);
       },
-      record: (breach) => void told.push(breach),
+      record: (breach) => void received.push(breach),
       clock,
       instruments: createInstruments(),
       log: nullLog,
@@ -178,8 +178,8 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     for (const { provider, type } of PROVIDERS) {
       if (n === EMPTY_DAY) continue;
       const key = `${provider} ${day}`;
-      const words = "word ".repeat(1 + Math.floor(random() * 50));
-      const ask = { model: "sim-small", messages: [{ role: "user", content: words }] };
+      const text = "word ".repeat(1 + Math.floor(random() * 50));
+      const ask = { model: "sim-small", messages: [{ role: "user", content: text }] };
       const usage = (
         type === "compat"
           ? await post("/v1/chat/completions", ask)
@@ -245,7 +245,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     it.breach === 1 ? `${it.day} ${it.provider} ${it.class}` : [],
   );
   const alerts = [...breaching, `${dayText(CORRECTED_DAY)} one output`].sort();
-  const toldNow = () => told.map((it) => `${it.day} ${it.provider} ${it.class}`).sort();
+  const toldNow = () => received.map((it) => `${it.day} ${it.provider} ${it.class}`).sort();
   const end = performance.now() + 20_000;
   while (toldNow().length < alerts.length && performance.now() < end) await new Promise((done) => setTimeout(done, 5));
 

@@ -21,33 +21,33 @@ const pii = (facts: object = {}) => ({ type: "pii", prefilter: "pure", ...facts 
 
 const reasons = ({ removed }: Rehearsal) => removed.map(({ type, by, start, end }) => [type, by, start, end]);
 
-const why = async (guardrails: object, text: string) => reasons(await rehearse(guardrails, user(text)));
+const reason = async (guardrails: object, text: string) => reasons(await rehearse(guardrails, user(text)));
 
 test("a finding is shown with its byte offsets and its trace, and with the resulting text", async () => {
-  const told = await rehearse(
+  const result = await rehearse(
     {
       detectors: [pii({ entities: ["CREDIT_CARD"] })],
       rules: [{ name: "cards", action: "redact", controls: ["C-1"] }],
     },
     user("first", `größe: my card ${CARD}, thanks`),
   );
-  assert.equal(told.decision, "allow");
-  assert.deepEqual(told.decisions, [
+  assert.equal(result.decision, "allow");
+  assert.deepEqual(result.decisions, [
     { rule: "cards", action: "redact", controls: ["C-1"], types: { "pii/CREDIT_CARD": 1 }, kinds: ["user"] },
   ]);
-  assert.deepEqual(told.segments, [
+  assert.deepEqual(result.segments, [
     { kind: "user", text: "first", rewritten: false },
     { kind: "user", text: "größe: my card <CREDIT_CARD>, thanks", rewritten: true },
   ]);
-  const [found, ...more] = told.findings;
+  const [found, ...more] = result.findings;
   assert.deepEqual(more, []);
   assert.deepEqual(
     [found?.segment, found?.type, found?.detector, found?.recognizer, found?.start, found?.end, found?.score],
     [1, "pii/CREDIT_CARD", "pii", "CreditCardRecognizer", 17, 36, 1],
   );
   assert.deepEqual([found?.trace?.validated, found?.trace?.context_word], [true, "card"]);
-  assert.ok(!JSON.stringify({ ...told, segments: [] }).includes("4111"));
-  assert.deepEqual(told.detectors, [
+  assert.ok(!JSON.stringify({ ...result, segments: [] }).includes("4111"));
+  assert.deepEqual(result.detectors, [
     {
       name: "pii",
       type: "pii",
@@ -61,41 +61,41 @@ test("a finding is shown with its byte offsets and its trace, and with the resul
 
 test("a dropped finding is shown with what dropped it", async () => {
   const detectors = [pii({ entities: ["CREDIT_CARD", "DATE_TIME"] })];
-  assert.deepEqual(await why({ detectors }, `card ${WRONG_CARD}`), [["pii/CREDIT_CARD", "check", 5, 24]]);
+  assert.deepEqual(await reason({ detectors }, `card ${WRONG_CARD}`), [["pii/CREDIT_CARD", "check", 5, 24]]);
   const low = await rehearse({ detectors: [pii({ entities: ["US_SSN"], threshold: 0.99 })] }, user("ssn 536-90-4399"));
   assert.deepEqual(reasons(low), [["pii/US_SSN", "threshold", 4, 15]]);
   assert.equal(low.removed[0]?.trace?.context_word, "ssn");
   const ssn = [pii({ entities: ["US_SSN"] })];
-  assert.deepEqual(await why({ detectors: ssn, score_threshold: 0.99 }, "ssn 536-90-4399"), [
+  assert.deepEqual(await reason({ detectors: ssn, score_threshold: 0.99 }, "ssn 536-90-4399"), [
     ["pii/US_SSN", "score_threshold", 4, 15],
   ]);
-  assert.deepEqual(await why({ detectors, allow_list: [CARD] }, `card ${CARD}`), [
+  assert.deepEqual(await reason({ detectors, allow_list: [CARD] }, `card ${CARD}`), [
     ["pii/CREDIT_CARD", "allow_list", 5, 24],
   ]);
   const twice = [pii({ name: "one", entities: ["CREDIT_CARD"] }), pii({ name: "two", entities: ["CREDIT_CARD"] })];
-  assert.deepEqual(await why({ detectors: twice }, `card ${CARD}`), [["pii/CREDIT_CARD", "conflicts", 5, 24]]);
-  assert.deepEqual(await why({ detectors }, "nothing here"), []);
+  assert.deepEqual(await reason({ detectors: twice }, `card ${CARD}`), [["pii/CREDIT_CARD", "conflicts", 5, 24]]);
+  assert.deepEqual(await reason({ detectors }, "nothing here"), []);
 });
 
 test("a type that a check rules out is not listed as dropped if another type was found at its place", async () => {
-  const told = await rehearse({ detectors: [pii()] }, user(`card ${CARD}`));
+  const text = await rehearse({ detectors: [pii()] }, user(`card ${CARD}`));
   assert.deepEqual(
-    told.findings.map(({ type }) => type),
+    text.findings.map(({ type }) => type),
     ["pii/CREDIT_CARD"],
   );
   assert.deepEqual(
-    told.removed.filter(({ by }) => by === "check"),
+    text.removed.filter(({ by }) => by === "check"),
     [],
   );
 });
 
 test("a denial shows the rule and its message, and the unchanged text", async () => {
-  const told = await rehearse(
+  const result = await rehearse(
     { detectors: [pii({ entities: ["CREDIT_CARD"] })], rules: [{ name: "no", action: "deny", message: "Not here." }] },
     user(`card ${CARD}`),
   );
-  assert.deepEqual([told.decision, told.rule, told.message], ["deny", "no", "Not here."]);
-  assert.deepEqual(told.segments, [{ kind: "user", text: `card ${CARD}`, rewritten: false }]);
+  assert.deepEqual([result.decision, result.rule, result.message], ["deny", "no", "Not here."]);
+  assert.deepEqual(result.segments, [{ kind: "user", text: `card ${CARD}`, rewritten: false }]);
 });
 
 test("a profile has its own detectors, and an exempt one has none", async () => {
@@ -147,10 +147,10 @@ for (const operator of ["pseudonym", "fpe", "hash"]) {
 test("with `explain: false` no trace is shown, and long lists are truncated", async () => {
   const detectors = [pii({ entities: ["EMAIL_ADDRESS", "CREDIT_CARD"], threshold: 0.1 })];
   const text = `${WRONG_CARD} ${"ada@example.com ".repeat(600)}`;
-  const told = await rehearse({ detectors, explain: false }, user(text));
-  assert.deepEqual([told.findings.length, told.more], [500, 100]);
-  assert.ok([...told.findings, ...told.removed].every(({ trace }) => trace === null));
-  assert.equal(told.removed.length, 1);
+  const result = await rehearse({ detectors, explain: false }, user(text));
+  assert.deepEqual([result.findings.length, result.more], [500, 100]);
+  assert.ok([...result.findings, ...result.removed].every(({ trace }) => trace === null));
+  assert.equal(result.removed.length, 1);
 });
 
 test("the active guardrails are shown without keys, patterns, deny lists and examples", async () => {

@@ -50,14 +50,14 @@ async function opened(t: TestContext, pair = first) {
 
 test("a new pair is loaded and reported, and listeners are called once", async (t) => {
   const { files, write, look, results, lines } = await opened(t);
-  let heard = 0;
-  const end = files.onChange(() => heard++);
+  let calls = 0;
+  const end = files.onChange(() => calls++);
   await look();
-  assert.equal(heard, 0);
+  assert.equal(calls, 0);
   await write(second.chain, second.key);
   await look();
   await look();
-  assert.equal(heard, 1);
+  assert.equal(calls, 1);
   assert.equal(files.current()?.chain, second.chain);
   assert.deepEqual(results, ["taken", "taken"]);
   assert.match(lines.at(-1) ?? "", /"new certificate in use".*"serial":"[0-9A-F]{32}"/);
@@ -182,23 +182,23 @@ test("missing files and invalid paths are named", async () => {
   const here = await mkdtemp(join(dir, "none-"));
   const certFile = join(here, "tls.crt");
   const keyFile = join(here, "tls.key");
-  const told = async (): Promise<string> => {
+  const readProblem = async (): Promise<string> => {
     const read = await readCertificateFiles({ certFile, keyFile }, start);
     return read.kind === "problem" ? read.message : "";
   };
-  assert.equal(await told(), `${certFile}: there is no such file`);
+  assert.equal(await readProblem(), `${certFile}: there is no such file`);
   await mkdir(certFile);
-  assert.equal(await told(), `${certFile}: is a directory`);
+  assert.equal(await readProblem(), `${certFile}: is a directory`);
   await rm(certFile, { recursive: true });
   await writeFile(certFile, first.chain);
   await symlink("/dev/null", keyFile);
-  assert.equal(await told(), `${keyFile}: is not a regular file`);
+  assert.equal(await readProblem(), `${keyFile}: is not a regular file`);
   await rm(keyFile);
   await writeFile(keyFile, "x".repeat(300 << 10));
-  assert.equal(await told(), `${keyFile}: is larger than 262144 bytes`);
+  assert.equal(await readProblem(), `${keyFile}: is larger than 262144 bytes`);
   await writeFile(keyFile, first.key);
   await chmod(keyFile, 0);
   if (process.getuid?.() !== 0) {
-    assert.equal(await told(), `${keyFile}: is not readable for the user that the gateway runs as (EACCES)`);
+    assert.equal(await readProblem(), `${keyFile}: is not readable for the user that the gateway runs as (EACCES)`);
   }
 });

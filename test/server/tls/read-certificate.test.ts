@@ -102,13 +102,13 @@ test("a certificate outside its validity period is readable and reported as such
 });
 
 test("problems that clients will have are warnings", () => {
-  const told = (text: string, secret: string) => {
+  const warningsOf = (text: string, secret: string) => {
     const read = readCertificate(text, secret, now);
     return read.kind === "certificate" ? read.warnings : [];
   };
-  assert.match(told(alone.chain, alone.key).join(), /the chain contains only the server's certificate/);
+  assert.match(warningsOf(alone.chain, alone.key).join(), /the chain contains only the server's certificate/);
   assert.match(
-    told(chain + authority.root, key).join(),
+    warningsOf(chain + authority.root, key).join(),
     /the chain ends in a root certificate, which clients do not need/,
   );
 });

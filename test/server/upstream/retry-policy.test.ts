@@ -10,7 +10,7 @@ const retry: RetryPolicy = {
   maxBackoffMs: 2_000,
   retryAfterCapMs: 5_000,
 };
-const standing: RetryState = {
+const state: RetryState = {
   retry,
   retries: 0,
   failoverWhen: new Set<Trigger>(["5xx", "429"]),
@@ -21,32 +21,32 @@ const standing: RetryState = {
 const failure = (trigger: Trigger, retryAfter?: number) => ({ trigger, retryAfterMs: retryAfter });
 
 test("all retries are used before failover", () => {
-  assert.deepEqual(nextStep(failure("5xx"), standing), { kind: "retry", waitMs: 200 });
-  assert.deepEqual(nextStep(failure("5xx"), { ...standing, retries: 1 }), { kind: "retry", waitMs: 400 });
-  assert.deepEqual(nextStep(failure("5xx"), { ...standing, retries: 2 }), { kind: "next" });
-  assert.deepEqual(nextStep(failure("5xx"), { ...standing, retries: 2, hasNext: () => false }), { kind: "answer" });
+  assert.deepEqual(nextStep(failure("5xx"), state), { kind: "retry", waitMs: 200 });
+  assert.deepEqual(nextStep(failure("5xx"), { ...state, retries: 1 }), { kind: "retry", waitMs: 400 });
+  assert.deepEqual(nextStep(failure("5xx"), { ...state, retries: 2 }), { kind: "next" });
+  assert.deepEqual(nextStep(failure("5xx"), { ...state, retries: 2, hasNext: () => false }), { kind: "answer" });
 });
 
 test("the wait doubles up to its cap, and jitter keeps at least half", () => {
-  const far = { ...standing, retry: { ...retry, attempts: 5 } };
+  const far = { ...state, retry: { ...retry, attempts: 5 } };
   assert.deepEqual(nextStep(failure("5xx"), { ...far, retries: 4 }), { kind: "retry", waitMs: 2_000 });
   assert.deepEqual(nextStep(failure("5xx"), { ...far, retries: 4, random: 0 }), { kind: "retry", waitMs: 1_000 });
 });
 
 test("a 429 with a wait is retried after exactly that wait, and not at all above the cap", () => {
-  assert.deepEqual(nextStep(failure("429", 5_000), standing), { kind: "retry", waitMs: 5_000 });
-  assert.deepEqual(nextStep(failure("429", 0), standing), { kind: "retry", waitMs: 0 });
-  assert.deepEqual(nextStep(failure("429", 5_001), standing), { kind: "next" });
-  assert.deepEqual(nextStep(failure("429", 5_001), { ...standing, hasNext: () => false }), { kind: "answer" });
+  assert.deepEqual(nextStep(failure("429", 5_000), state), { kind: "retry", waitMs: 5_000 });
+  assert.deepEqual(nextStep(failure("429", 0), state), { kind: "retry", waitMs: 0 });
+  assert.deepEqual(nextStep(failure("429", 5_001), state), { kind: "next" });
+  assert.deepEqual(nextStep(failure("429", 5_001), { ...state, hasNext: () => false }), { kind: "answer" });
 });
 
 test("a wait beyond the request's own deadline is not started", () => {
-  assert.deepEqual(nextStep(failure("5xx"), { ...standing, remainingMs: 200 }), { kind: "next" });
+  assert.deepEqual(nextStep(failure("5xx"), { ...state, remainingMs: 200 }), { kind: "next" });
 });
 
 test("a trigger outside the policy causes no retry", () => {
-  assert.deepEqual(nextStep(failure("timeout"), standing), { kind: "answer" });
-  assert.deepEqual(nextStep(failure("connect"), { ...standing, retry: undefined }), { kind: "answer" });
+  assert.deepEqual(nextStep(failure("timeout"), state), { kind: "answer" });
+  assert.deepEqual(nextStep(failure("connect"), { ...state, retry: undefined }), { kind: "answer" });
 });
 
 test("a first-byte timeout counts as unreachable unless a policy has a timeout trigger", () => {

@@ -7,15 +7,15 @@ import { createNewestRows } from "../../../src/server/usage/index.ts";
 test("the last requests are kept, newest first, for every count and any order of arrival", () => {
   const rows = fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 40 });
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 9 }), rows, fc.nat(40), (size, given, readAt) => {
+    fc.property(fc.integer({ min: 1, max: 9 }), rows, fc.nat(40), (size, input, readAt) => {
       const newest = createNewestRows<number>(size, (row) => row);
-      given.forEach((one, at) => {
+      input.forEach((one, at) => {
         newest.add(one);
         if (at === readAt) newest.read();
       });
       assert.deepEqual(
         newest.read(),
-        given
+        input
           .toSorted((a, b) => a - b)
           .slice(-size)
           .reverse(),

@@ -222,10 +222,10 @@ const REFUSED: readonly Row[] = [
 
 for (const [body, message, param, code] of REFUSED) {
   test(`chat: a request is refused with ${message.source} at ${param}`, () => {
-    const told = refused(body);
-    assert.match(told?.message ?? "accepted", message);
-    assert.equal(told?.param, param);
-    assert.equal(told?.code ?? undefined, code);
+    const result = refused(body);
+    assert.match(result?.message ?? "accepted", message);
+    assert.equal(result?.param, param);
+    assert.equal(result?.code ?? undefined, code);
   });
 }
 

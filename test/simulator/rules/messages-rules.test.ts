@@ -16,7 +16,7 @@ const ENABLED = { type: "enabled", budget_tokens: 1_024 };
 const MARK = { type: "ephemeral" };
 
 const turns = (...messages: unknown[]) => ({ ...BASE, messages });
-const said = (...content: unknown[]) => turns({ role: "user", content });
+const userTurn = (...content: unknown[]) => turns({ role: "user", content });
 const use = (id = "a") => ({ type: "tool_use", id, name: "f", input: {} });
 const result = (id = "a", more: object = {}) => ({ type: "tool_result", tool_use_id: id, content: "y", ...more });
 const assistant = (...content: unknown[]) => ({ role: "assistant", content });
@@ -46,17 +46,17 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [turns(assistant(TEXT), USER), /first message must use the "user" role/],
   [turns({ role: "system", content: "x" }, USER), /first message must use the "user" role/],
   [turns({ role: "user", content: "" }), /^messages\.0: all messages must have non-empty content/],
-  [said(), /^messages\.0: all messages must have non-empty content/],
-  [said({ type: "text", text: "" }), /^messages: text content blocks must be non-empty$/],
+  [userTurn(), /^messages\.0: all messages must have non-empty content/],
+  [userTurn({ type: "text", text: "" }), /^messages: text content blocks must be non-empty$/],
   [{ ...BASE, system: [{ type: "text", text: "" }] }, /^system: text content blocks must be non-empty$/],
-  [said({ type: "text", text: " \n" }), /must contain non-whitespace text/],
-  [said({ type: "video" }), /^messages\.0\.content\.0: Input tag 'video' found using 'type'/],
-  [said({ text: "x" }), /^messages\.0\.content\.0: Unable to extract tag/],
+  [userTurn({ type: "text", text: " \n" }), /must contain non-whitespace text/],
+  [userTurn({ type: "video" }), /^messages\.0\.content\.0: Input tag 'video' found using 'type'/],
+  [userTurn({ text: "x" }), /^messages\.0\.content\.0: Unable to extract tag/],
   [
-    said({ ...TEXT, prompt_cache_breakpoint: {} }),
+    userTurn({ ...TEXT, prompt_cache_breakpoint: {} }),
     /^messages\.0\.content\.0\.text\.prompt_cache_breakpoint: Extra inputs/,
   ],
-  [said({ type: "image_url", image_url: {} }), /Input tag 'image_url'/],
+  [userTurn({ type: "image_url", image_url: {} }), /Input tag 'image_url'/],
   [{ ...BASE, stop_sequences: [" "] }, /each stop sequence must contain non-whitespace/],
   [{ ...BASE, stop_sequences: "x" }, /^stop_sequences: Input should be a valid list$/],
   [turns(USER, { role: "assistant", content: "x " }), /cannot end with trailing whitespace/],
@@ -66,10 +66,10 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [turns(USER, assistant(use())), /^messages\.1: `tool_use` ids were found without/],
   [turns(USER, assistant(use()), USER), /^messages\.1: `tool_use` ids were found without/],
   [turns(USER, assistant(use(), use("b")), user(result("a"))), /immediately after: b/],
-  [said(result()), /^messages\.0\.content\.0: unexpected `tool_use_id` found in `tool_result` blocks: a/],
+  [userTurn(result()), /^messages\.0\.content\.0: unexpected `tool_use_id` found in `tool_result` blocks: a/],
   [turns(USER, assistant(use()), user(result(), result())), /must have a single result/],
   [turns(USER, assistant(use()), user(result()), assistant(use()), user(result())), /ids must be unique/],
-  [said(use()), /`tool_use` blocks can only be in `assistant` messages/],
+  [userTurn(use()), /`tool_use` blocks can only be in `assistant` messages/],
   [turns(USER, assistant(result())), /`tool_result` blocks can only be in `user` messages/],
   [turns(USER, assistant({ ...use(), input: "{}" })), /tool_use\.input: Input should be a valid dictionary/],
   [{ ...BASE, tools: [TOOL, TOOL] }, /Tool names must be unique/],
@@ -124,21 +124,21 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [{ ...turns(USER, assistant(TEXT)), thinking: ENABLED }, /Expected `thinking`/],
   [{ ...BASE, temperature: 1.1 }, /^temperature: Input should be less than or equal to 1$/],
   [
-    said({ type: "image", source: base64("image/jpg") }),
+    userTurn({ type: "image", source: base64("image/jpg") }),
     /image\.source\.base64\.media_type: Input should be 'image\/jpeg', 'image\/png', 'image\/gif' or 'image\/webp'/,
   ],
-  [said({ type: "image", source: base64("image/png", "a b=") }), /invalid base64 data/],
-  [said({ type: "image", source: { type: "url", url: "http://e/x.png" } }), /Only HTTPS URLs/],
-  [said({ type: "document", source: base64("text/plain") }), /Input should be 'application\/pdf'/],
+  [userTurn({ type: "image", source: base64("image/png", "a b=") }), /invalid base64 data/],
+  [userTurn({ type: "image", source: { type: "url", url: "http://e/x.png" } }), /Only HTTPS URLs/],
+  [userTurn({ type: "document", source: base64("text/plain") }), /Input should be 'application\/pdf'/],
   [
-    said(...Array.from({ length: 5 }, () => ({ ...TEXT, cache_control: MARK }))),
+    userTurn(...Array.from({ length: 5 }, () => ({ ...TEXT, cache_control: MARK }))),
     /maximum of 4 blocks with cache_control may be provided\. Found 5/,
   ],
   [
-    said({ ...TEXT, cache_control: MARK }, { ...TEXT, cache_control: { ...MARK, ttl: "1h" } }),
+    userTurn({ ...TEXT, cache_control: MARK }, { ...TEXT, cache_control: { ...MARK, ttl: "1h" } }),
     /must not come after a ttl='5m'/,
   ],
-  [said({ ...TEXT, cache_control: { type: "ephemeral", ttl: "30m" } }), /ttl: Input should be '5m' or '1h'/],
+  [userTurn({ ...TEXT, cache_control: { type: "ephemeral", ttl: "30m" } }), /ttl: Input should be '5m' or '1h'/],
   [{ ...BASE, metadata: { user_id: "a@example.com" } }, /email address/],
   [{ ...BASE, metadata: { user_id: "+1 555 010 9999" } }, /phone number/],
   [
@@ -213,14 +213,14 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
       { type: "web_search_20250305", name: "web_search", max_uses: 1 },
     ],
   },
-  "documents of every kind": said(
+  "documents of every kind": userTurn(
     { type: "document", source: base64("application/pdf"), title: "t", citations: { enabled: true } },
     { type: "document", source: { type: "text", media_type: "text/plain", data: "x" } },
     { type: "document", source: { type: "url", url: "https://e/x.pdf" } },
     { type: "search_result", source: "s", title: "t", content: [TEXT] },
   ),
   "four cache marks, the longer lifetime first": {
-    ...said({ ...TEXT, cache_control: MARK }),
+    ...userTurn({ ...TEXT, cache_control: MARK }),
     tools: [{ ...TOOL, cache_control: { ...MARK, ttl: "1h" } }],
     system: [{ ...TEXT, cache_control: { ...MARK, ttl: "1h" } }],
     cache_control: MARK,
@@ -243,8 +243,8 @@ test("the version is required, and the newest refuses sampling, assistant docume
     [{ ...BASE, temperature: 1 }, /^temperature: not supported with anthropic-version 2026-10-21$/],
     [{ ...BASE, top_k: 1 }, /^top_k/],
     [turns(USER, assistant(document), USER), /document blocks are not permitted in assistant/],
-    [said(cited), /citations are not permitted in user/],
-    [said({ type: "search_result", source: "s", title: "t", content: [cited] }), /citations are not permitted/],
+    [userTurn(cited), /citations are not permitted in user/],
+    [userTurn({ type: "search_result", source: "s", title: "t", content: [cited] }), /citations are not permitted/],
   ];
   for (const [body, message] of moved) {
     assert.match(refused(body, NEW) ?? "accepted", message);
@@ -298,7 +298,9 @@ test("any JSON in any place is accepted or refused, and nothing else is thrown",
     fc.property(member, value, value, value, (name, one, two, three) => {
       refused({ ...BASE, [name]: one });
       refused(turns(one));
-      refused(said(one, { type: "document", source: two }, { type: "tool_result", tool_use_id: "a", content: three }));
+      refused(
+        userTurn(one, { type: "document", source: two }, { type: "tool_result", tool_use_id: "a", content: three }),
+      );
       refused(turns(USER, assistant(use(), two), user(result("a", { content: three }))));
       refused({ ...BASE, tools: [one, { ...TOOL, input_schema: two }], cache_control: three });
     }),

@@ -73,7 +73,7 @@ export async function startIssuer(owner: Owner): Promise<Issuer> {
   const token: Issuer["token"] = (claims, { kid = key.kid } = {}) =>
     new SignJWT(claimsOf(claims)).setProtectedHeader({ alg: "ES256", kid }).sign(key.sign);
   const text = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
-  const sound = { groups: ["everything"] };
+  const valid = { groups: ["everything"] };
   return {
     url,
     get fetches() {
@@ -84,9 +84,9 @@ export async function startIssuer(owner: Owner): Promise<Issuer> {
     },
     token,
     tokenOf: (sub, ...groups) => token({ sub, groups }),
-    unsigned: () => `${text({ alg: "none" })}.${text(claimsOf(sound))}.`,
+    unsigned: () => `${text({ alg: "none" })}.${text(claimsOf(valid))}.`,
     signedWithPublicKey() {
-      const signed = `${text({ alg: "HS256", kid: key.kid })}.${text(claimsOf(sound))}`;
+      const signed = `${text({ alg: "HS256", kid: key.kid })}.${text(claimsOf(valid))}`;
       return `${signed}.${createHmac("sha256", key.pem).update(signed).digest("base64url")}`;
     },
     async rotate() {

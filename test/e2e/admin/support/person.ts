@@ -37,13 +37,13 @@ export async function createPerson(owner: Owner): Promise<Person> {
     login: (url) => ranOf(start(["login", url], { BROWSER: browser })),
     async loginByDevice(provider, login, url) {
       const program = start(["login", "-device", url]);
-      const told = (pattern: RegExp) =>
+      const promptMatch = (pattern: RegExp) =>
         eventually("the words of login", () => {
           const found = pattern.exec(program.stderr())?.[1];
           return found;
         });
-      const address = await told(/^ {2}(https?:\/\/\S+)$/m);
-      const userCode = await told(/^ {2}([A-Z]{4}-[A-Z]{4})$/m);
+      const address = await promptMatch(/^ {2}(https?:\/\/\S+)$/m);
+      const userCode = await promptMatch(/^ {2}([A-Z]{4}-[A-Z]{4})$/m);
       await provider.browse(address, { login, userCode });
       return ranOf(program);
     },

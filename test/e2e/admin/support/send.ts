@@ -30,9 +30,15 @@ interface Refused {
 }
 
 /** Returns the raw answer. */
-export function exchange(door: DoorAddress, method: string, target: string, sending: Sending = {}): Promise<Received> {
+export function exchange(
+  listener: DoorAddress,
+  method: string,
+  target: string,
+  sending: Sending = {},
+): Promise<Received> {
   const { headers = {}, body, token } = sending;
-  const address = door.kind === "local" ? { socketPath: door.socketPath } : { host: "127.0.0.1", port: door.port };
+  const address =
+    listener.kind === "local" ? { socketPath: listener.socketPath } : { host: "127.0.0.1", port: listener.port };
   return new Promise((resolve, reject) => {
     const sent = httpRequest({
       ...address,
@@ -66,12 +72,12 @@ export function exchange(door: DoorAddress, method: string, target: string, send
 
 /** Like `exchange`, and checks the answer against the OpenAPI document. */
 export async function send(
-  door: DoorAddress,
+  listener: DoorAddress,
   method: string,
   target: string,
   sending: Sending = {},
 ): Promise<Received> {
-  const answer = await exchange(door, method, target, sending);
+  const answer = await exchange(listener, method, target, sending);
   assertAnswerTo(method, target, answer.status, answer.headers, answer.text);
   return answer;
 }

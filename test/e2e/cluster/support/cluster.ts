@@ -91,7 +91,7 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
   }
   atEnd(owner, close);
 
-  async function add(id: string, given: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode> {
+  async function add(id: string, overrides: Partial<Settings> & Pick<Settings, "begin">): Promise<TestNode> {
     const [raftPort, forwardPort] = [await freePort(), await freePort()];
     const { host = "127.0.0.1", prefix = [] } = options.places?.get(id) ?? {};
     const raftListen = `${host}:${raftPort}`;
@@ -110,7 +110,7 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
       addresses,
       prefix,
       folder: join(folder, id),
-      settings: { secret: SECRET, ...settings, ...given },
+      settings: { secret: SECRET, ...settings, ...overrides },
       links,
       addressesOf: (other) => cluster.node(other).addresses,
     });

@@ -54,8 +54,8 @@ export async function playRounds(owner: Owner, options: RoundsOptions): Promise<
       onRound(await playRound(round, name, cluster, random, disks));
     } catch (error) {
       const outputs = (await Promise.all(cluster.nodes.map(describe))).join("\n");
-      const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`round ${round} (${name}, seed ${seed}) did not pass: ${why}\n${outputs}`, { cause: error });
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new Error(`round ${round} (${name}, seed ${seed}) did not pass: ${reason}\n${outputs}`, { cause: error });
     }
   }
 }
@@ -144,8 +144,8 @@ async function erase(cluster: TestCluster, { registers }: Workload, leader: stri
 }
 
 async function describe({ id, nodeClient, output }: TestNode): Promise<string> {
-  const standing = await nodeClient.report().catch(String);
-  return `--- ${id} ${standing}\n${lastLines(output())}`;
+  const state = await nodeClient.report().catch(String);
+  return `--- ${id} ${state}\n${lastLines(output())}`;
 }
 
 const MAX_LINES = 40;

@@ -28,8 +28,8 @@ export async function until<Value>(
       last = error;
     }
     if (performance.now() - startedAt > limitMs) {
-      const why = last instanceof Error ? `: ${last.message}` : "";
-      throw new Error(`${what} did not happen within ${limitMs} ms${why}`, { cause: last });
+      const reason = last instanceof Error ? `: ${last.message}` : "";
+      throw new Error(`${what} did not happen within ${limitMs} ms${reason}`, { cause: last });
     }
     await pause(BETWEEN_MS);
   }

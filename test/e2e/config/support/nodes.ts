@@ -149,7 +149,7 @@ export async function ready(program: Program): Promise<Gateway> {
 }
 
 /** Resolves with the first line with this message, from `from` on in the log. */
-export function told(program: Program, message: string, from = 0): Promise<LogLine> {
+export function logged(program: Program, message: string, from = 0): Promise<LogLine> {
   const find = () =>
     program
       .log()

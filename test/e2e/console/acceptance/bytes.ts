@@ -73,7 +73,7 @@ export function bytesTests({ socket, failAgain }: Scene): void {
     test(`the console has no color with ${JSON.stringify(env)}`, async (t) => {
       const console = await openConsole(t, { socket, env }, "LEADER");
       const isAscii = env.LC_ALL === "C";
-      const title = (words: string): RegExp => new RegExp(`^${isAscii ? "\\+-" : "┌─"} ${words} `, "m");
+      const title = (message: string): RegExp => new RegExp(`^${isAscii ? "\\+-" : "┌─"} ${message} `, "m");
       for (const view of VIEWS_UNDER_TEST) {
         await console.command(view.command);
         await console.until(title(view.title));

@@ -17,20 +17,20 @@ const FAIL_EVERY_MS = 25_000;
 export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
   const secrets = await homeOf(owner);
   writeFileSync(join(secrets, CREDENTIAL_NAME), CREDENTIAL, { mode: 0o600 });
-  const told: string[] = [];
+  const reported: string[] = [];
   const scene = await startScene(owner, {
     changes: { secrets_dir: secrets },
     sealed: SEALED,
     failing: {
       apiKey: `\${secret:${CREDENTIAL_NAME}}`,
       answer(headers) {
-        told.push(headers.map(([, value]) => value).join(" "));
-        return JSON.stringify({ error: { message: `these were the headers: ${told.at(-1)}` } });
+        reported.push(headers.map(([, value]) => value).join(" "));
+        return JSON.stringify({ error: { message: `these were the headers: ${reported.at(-1)}` } });
       },
     },
   });
   assert.ok(
-    told.some((text) => text.includes(CREDENTIAL)),
+    reported.some((text) => text.includes(CREDENTIAL)),
     "the provider was given its credential, and told it",
   );
   const params = { kind: "provider", name: PROVIDERS.idle } as const;

@@ -28,12 +28,12 @@ const LIMIT_MS = 60_000;
 
 /** Watches one program. */
 export async function watchRest(owner: Owner): Promise<RestWatch> {
-  let told: Told | undefined;
+  let result: Told | undefined;
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
     atEnd(owner, () => socket.destroy());
     createInterface(socket).on("line", (line) => {
-      told = JSON.parse(line) as Told;
+      result = JSON.parse(line) as Told;
     });
   });
   server.listen(0, "127.0.0.1");
@@ -44,11 +44,11 @@ export async function watchRest(owner: Owner): Promise<RestWatch> {
   const preload = new URL(`./at-rest-preload.mjs?port=${address.port}`, import.meta.url);
 
   const isAtRest = (terminal: TestTerminal): boolean =>
-    told !== undefined &&
-    told.read === terminal.typed &&
-    told.written === terminal.bytes.total &&
-    told.columns === terminal.columns &&
-    told.rows === terminal.rows &&
+    result !== undefined &&
+    result.read === terminal.typed &&
+    result.written === terminal.bytes.total &&
+    result.columns === terminal.columns &&
+    result.rows === terminal.rows &&
     terminal.isDrawn;
 
   return {
@@ -63,7 +63,7 @@ export async function watchRest(owner: Owner): Promise<RestWatch> {
         if (performance.now() - from > LIMIT_MS) {
           const { typed, bytes, columns, rows, isDrawn } = terminal;
           const here = { read: typed, written: bytes.total, columns, rows, isDrawn };
-          throw new Error(`no rest: ${JSON.stringify(told)} of ${JSON.stringify(here)}\n${terminal.screen()}`);
+          throw new Error(`no rest: ${JSON.stringify(result)} of ${JSON.stringify(here)}\n${terminal.screen()}`);
         }
         await pause(BETWEEN_MS);
       }

@@ -11,7 +11,7 @@ export interface Hand {
   /** Pastes any text as one key. */
   paste(text: string): void;
   /** Goes to a view by typing after `:` as much as is unambiguous; each character and Enter is a key. */
-  go(words: string): Promise<void>;
+  go(text: string): Promise<void>;
   sees(expected: string | RegExp): Promise<void>;
   /** Presses one key repeatedly until its precondition holds. */
   insist(chord: Chord, on: RegExp): Promise<RegExpExecArray>;

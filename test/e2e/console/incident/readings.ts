@@ -57,9 +57,9 @@ export function dataOf(without: ReadonlyMap<string, "forbidden" | "unread"> = ne
   const failure = { status: 403, code: "forbidden", message: "no policy permits it", at: NOW };
   const readings = new Map<string, Reading<unknown>>();
   for (const [id, value] of Object.entries(READINGS)) {
-    const why = without.get(id);
-    if (why === "unread") continue;
-    const isRead = why === undefined;
+    const reason = without.get(id);
+    if (reason === "unread") continue;
+    const isRead = reason === undefined;
     readings.set(id, {
       value: isRead ? value : undefined,
       freshAt: isRead ? NOW : undefined,

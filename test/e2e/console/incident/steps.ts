@@ -46,9 +46,9 @@ async function running(scene: Scene): Promise<readonly Member[]> {
 
 /** Presses the key as long as the dialog reports a failure. */
 export async function insist(console: ConsoleUnderTest, key: string, done: RegExp): Promise<void> {
-  const said = new Set<string>();
+  const reportedIds = new Set<string>();
   const isDone = async (): Promise<boolean> => {
-    said.add(flashOf(console).trim());
+    reportedIds.add(flashOf(console).trim());
     if (done.test(flashOf(console)) || done.test(console.screen())) return true;
     if (/FAILED/.test(console.screen()) && /[ │]y {2}(suspend|extend) now/.test(console.screen())) {
       await console.press(key);
@@ -59,6 +59,8 @@ export async function insist(console: ConsoleUnderTest, key: string, done: RegEx
   try {
     await until(`the screen with ${done}`, isDone, SLOW_MS);
   } catch (cause) {
-    throw new Error(`the screen never had ${done}, but said ${[...said].join(" | ")}:\n${console.screen()}`, { cause });
+    throw new Error(`the screen never had ${done}, but said ${[...reportedIds].join(" | ")}:\n${console.screen()}`, {
+      cause,
+    });
   }
 }

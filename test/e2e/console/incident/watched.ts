@@ -142,7 +142,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
     }
   }
 
-  const told = (): string =>
+  const situationText = (): string =>
     `seed ${options.seed}, after ${JSON.stringify(last.slice(-60))}\n${console.columns}x${console.rows}\n${console.screen()}`;
   const most = options.events > MANY ? 200 : 40;
   let done = 0;
@@ -154,11 +154,11 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
       of += Math.max(1, events.length);
       done += Math.max(1, events.length);
     }
-    assert.equal(end, undefined, `the console has ended: ${JSON.stringify(end)}; ${told()}`);
+    assert.equal(end, undefined, `the console has ended: ${JSON.stringify(end)}; ${situationText()}`);
     await rested(console);
-    const why = await whyIllFormed(console);
-    assert.equal(why, undefined, `${why}; ${told()}`);
-    assert.deepEqual(unshown, [], told());
+    const reason = await whyIllFormed(console);
+    assert.equal(reason, undefined, `${reason}; ${situationText()}`);
+    assert.deepEqual(unshown, [], situationText());
     passing.trouble = "none";
   }
   return { requests: passing.requests.length, writes, ...counts };
@@ -191,8 +191,8 @@ const BETWEEN_MS = 100;
 /** Returns `undefined` once the screen is well formed; a screen being drawn is checked again. */
 async function whyIllFormed(console: ConsoleUnderTest): Promise<string | undefined> {
   for (let look = 1; ; look += 1) {
-    const why = illFormed(console);
-    if (why === undefined || look === LOOKS) return why;
+    const reason = illFormed(console);
+    if (reason === undefined || look === LOOKS) return reason;
     await pause(BETWEEN_MS);
   }
 }

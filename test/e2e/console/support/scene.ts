@@ -120,7 +120,7 @@ export interface SeenConsole extends TestTerminal {
   /** Directory of its preferences, and of files saved without a folder. */
   readonly home: string;
   /** Types a command after `:`, such as a view. */
-  command(words: string): Promise<void>;
+  command(text: string): Promise<void>;
 }
 
 /** Shown in the last line while the editor of the workbench takes all letters; Esc leaves a prompt too. */
@@ -147,7 +147,7 @@ export async function openConsole(
     rows,
   });
   await terminal.until(awaits);
-  const command = async (words: string): Promise<void> => {
+  const command = async (text: string): Promise<void> => {
     // An earlier key may still open the editor of the workbench, which then takes the colon.
     for (let times = 0; times < 3; times += 1) {
       await leaveEditor(terminal, EDITOR_HINT);
@@ -156,7 +156,7 @@ export async function openConsole(
       if (!EDITOR_HINT.test(terminal.screen())) break;
       await terminal.press("backspace");
     }
-    terminal.type(words);
+    terminal.type(text);
     await terminal.press("enter");
   };
   return Object.assign(terminal, { home, command });

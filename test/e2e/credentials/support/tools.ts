@@ -47,14 +47,14 @@ export async function startTools(owner: Owner, { keys, issuer, audience }: Tools
           readonly message?: { readonly messageId?: string };
         };
       };
-      const said = params.arguments?.caller ?? params.message?.messageId ?? "";
+      const actual = params.arguments?.caller ?? params.message?.messageId ?? "";
       const token = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
       const verified = await jwtVerify(token, keySet, { issuer, audience }).catch(() => undefined);
       const { sub, client_id: client } = verified?.payload ?? {};
       const subject = String(sub ?? client);
       const isRefused = verified === undefined || tools.revoked.has(token) || tools.refuses > 0;
       if (tools.refuses > 0) tools.refuses--;
-      tools.seen.push({ token, subject, said, status: isRefused ? 401 : 200 });
+      tools.seen.push({ token, subject, said: actual, status: isRefused ? 401 : 200 });
       if (isRefused) {
         answer.writeHead(401, { "www-authenticate": 'Bearer error="invalid_token", CANARY-CHALLENGE' }).end();
         return;
@@ -64,7 +64,7 @@ export async function startTools(owner: Owner, { keys, issuer, audience }: Tools
         ? { resultType: "complete", content: [{ type: "text", text }] }
         : { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text }] } };
       const message = JSON.stringify({ jsonrpc: "2.0", id, result });
-      if (method === "SendStreamingMessage" || said.endsWith("!")) {
+      if (method === "SendStreamingMessage" || actual.endsWith("!")) {
         answer.writeHead(200, { "content-type": "text/event-stream" });
         answer.write(": begun\n\n");
         answer.end(`data: ${message}\n\n`);

@@ -46,7 +46,7 @@ interface AskedFeature extends Common {
   readonly asks: Partial<Asks>;
   /** Expected request to the provider, by its dialect. */
   readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
-  readonly check?: (told: SdkAnswer, cell: Cell) => void | Promise<void>;
+  readonly check?: (answer: SdkAnswer, cell: Cell) => void | Promise<void>;
 }
 
 /** A feature that ends other than with an answer. */
@@ -92,7 +92,7 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
   const asks = feature.asks as Asks;
   const before = rig.simulators[at.upstream].counts().requests;
   const asked = await cell.ask(asks).then(
-    (told) => ({ told }),
+    (result) => ({ told: result }),
     (error: unknown) => ({ capability: lostBy(error, at.client) }),
   );
   if ("capability" in asked) {
@@ -126,11 +126,11 @@ export function lostBy(error: unknown, client: ClientName): string {
     return capabilityIn(error.message, error.param);
   }
   if (!(error instanceof AnthropicBadRequest)) throw error;
-  const { error: told } = error.error as { readonly error: Record<string, unknown> };
-  if (told["code"] !== "fidelity_loss") throw error;
+  const { error: found } = error.error as { readonly error: Record<string, unknown> };
+  if (found["code"] !== "fidelity_loss") throw error;
   assert.equal(error.type, "invalid_request_error");
-  const { param } = told["details"] as { readonly param?: unknown };
-  return capabilityIn(String(told["message"]), param);
+  const { param } = found["details"] as { readonly param?: unknown };
+  return capabilityIn(String(found["message"]), param);
 }
 
 /** The capability is in parentheses behind its fields, or has the name of its field. */
@@ -155,13 +155,13 @@ export function cellOf(rig: Rig, { client, upstream, form, provider, model }: Ce
     isTranslated: SPOKEN[client] !== upstream,
     model: asked,
     async ask(asks) {
-      const told =
+      const result =
         client === "openai"
           ? await tellByOpenai(rig.clients.openai, { form, model: asked, params: asks.openai, wantsUsage: true })
           : await tellByAnthropic(rig.clients.anthropic, { form, model: asked, params: asks.anthropic });
-      assert.equal(told.model, asked, "the client reads the model that it asked for");
-      assert.notEqual(told.id, "");
-      return told;
+      assert.equal(result.model, asked, "the client reads the model that it asked for");
+      assert.notEqual(result.id, "");
+      return result;
     },
     received: () => receivedBy(rig.simulators[upstream]),
     async sent(expected) {

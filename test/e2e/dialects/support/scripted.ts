@@ -170,15 +170,15 @@ export async function readBy({ clients }: Hostile, { upstream, form, text = "Hel
   const model = `${upstream}-m`;
   const params = { messages: [{ role: "user" as const, content: text }] };
   try {
-    const told =
+    const result =
       upstream === "messages"
         ? await tellByOpenai(clients.openai, { form, model, params })
         : await tellByAnthropic(clients.anthropic, { form, model, params });
     return {
       kind: "answer",
-      text: told.text,
-      calls: told.calls.map(({ name, input }) => [name, input]),
-      finish: told.finish,
+      text: result.text,
+      calls: result.calls.map(({ name, input }) => [name, input]),
+      finish: result.finish,
     };
   } catch (error) {
     const isOpenai = error instanceof OpenaiError && !(error instanceof OpenaiConnectionError);

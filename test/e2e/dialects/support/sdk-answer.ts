@@ -58,11 +58,11 @@ export function user(text: string): Turns {
 
 /** Returns the results of the client's tools for the calls of an answer, in order. */
 export function results({ calls }: SdkAnswer, texts: readonly string[]): Turns {
-  const said = calls.map(({ id }, at) => ({ id, text: texts[at] ?? "" }));
+  const found = calls.map(({ id }, at) => ({ id, text: texts[at] ?? "" }));
   return {
-    openai: said.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text })),
+    openai: found.map(({ id, text }) => ({ role: "tool", tool_call_id: id, content: text })),
     anthropic: [
-      { role: "user", content: said.map(({ id, text }) => ({ type: "tool_result", tool_use_id: id, content: text })) },
+      { role: "user", content: found.map(({ id, text }) => ({ type: "tool_result", tool_use_id: id, content: text })) },
     ],
   };
 }

@@ -34,14 +34,14 @@ const keys = await mintKeys(gateways, Object.fromEntries(CLASSES.map((type) => [
 /** A request with thinking and a cacheable part, if the dialect has them. */
 function richPlan(shape: Shape, streams: boolean, model: string): Plan {
   const plan = makePlan({ shape, streams, model, random });
-  const words = "what a rich question this is";
+  const text = "what a rich question this is";
   const rich = {
-    chat: { messages: [{ role: "user", content: words }], reasoning_effort: "low", n: 1 },
-    completions: { prompt: words, n: 1 },
-    responses: { input: words, reasoning: { effort: "low" } },
+    chat: { messages: [{ role: "user", content: text }], reasoning_effort: "low", n: 1 },
+    completions: { prompt: text, n: 1 },
+    responses: { input: text, reasoning: { effort: "low" } },
     messages: {
       thinking: { type: "enabled", budget_tokens: 1_024 },
-      messages: [{ role: "user", content: [{ type: "text", text: words, cache_control: { type: "ephemeral" } }] }],
+      messages: [{ role: "user", content: [{ type: "text", text, cache_control: { type: "ephemeral" } }] }],
     },
     embeddings: {},
   };

@@ -27,9 +27,9 @@ interface Ended {
 async function recorder(owner: Owner) {
   const ends: Ended[] = [];
   const server = createServer();
-  const door = new WebSocketServer({ server });
+  const webSockets = new WebSocketServer({ server });
   let answers = 0;
-  door.on("connection", (socket) => {
+  webSockets.on("connection", (socket) => {
     socket.on("message", (bytes) => {
       answers += 1;
       socket.send(doneWith(`resp_${answers}`, Number(bytes)));
@@ -38,7 +38,7 @@ async function recorder(owner: Owner) {
   });
   const port = await listenLocally(server);
   atEnd(owner, () => {
-    for (const client of door.clients) client.terminate();
+    for (const client of webSockets.clients) client.terminate();
     server.close();
   });
   return { url: `http://127.0.0.1:${port}`, ends };
@@ -88,20 +88,20 @@ async function open(budget: string) {
   };
 }
 
-async function standing(budget: string): Promise<readonly [used: number, reserved: number]> {
+async function state(budget: string): Promise<readonly [used: number, reserved: number]> {
   const row = await rowOn(member, budget);
   return [row?.used ?? 0, row?.reserved ?? 0];
 }
 
 const becomes = (budget: string, used: number, reserved: number) =>
   eventually(`${used} used and ${reserved} reserved of ${budget}`, async () => {
-    const [isUsed, isReserved] = await standing(budget);
+    const [isUsed, isReserved] = await state(budget);
     return isUsed === used && isReserved === reserved;
   });
 
 test("a session reserves its flat cost, spends what its answers use, and is charged both", async () => {
   const session = await open("spent");
-  assert.deepEqual(await standing("spent"), [0, PER_SESSION]);
+  assert.deepEqual(await state("spent"), [0, PER_SESSION]);
   await session.use(20);
   await becomes("spent", PER_SESSION + 20, 0);
   await session.use(30);

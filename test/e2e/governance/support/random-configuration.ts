@@ -134,7 +134,7 @@ interface Urls {
 export function changed(at: Random, document: Document, other: Document): Document {
   if (at.chance(0.3)) return other;
   const key = at.one(["access_rules", "profiles", "providers", "guardrails", "budgets", "default_provider"]);
-  if (key !== "budgets") return sound({ ...document, [key]: other[key] });
+  if (key !== "budgets") return valid({ ...document, [key]: other[key] });
   const budgets = (document["budgets"] as readonly Document[]).map((budget) => ({
     ...budget,
     limit: Math.max(1, Math.floor(Number(budget["limit"]) / 2)),
@@ -143,7 +143,7 @@ export function changed(at: Random, document: Document, other: Document): Docume
 }
 
 /** Drops references to missing entries. */
-function sound(document: Document): Document {
+function valid(document: Document): Document {
   const names = (key: string): ReadonlySet<unknown> =>
     new Set(((document[key] as readonly Document[] | undefined) ?? []).map(({ name }) => name));
   const [providers, budgets] = [names("providers"), names("budgets")];

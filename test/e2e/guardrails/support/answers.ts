@@ -18,12 +18,12 @@ const deltaOf = ({ arguments: text, index: _, ...delta }: Said): object =>
   text === undefined ? delta : { tool_calls: [{ index: 0, function: { arguments: text } }] };
 
 /** Frames of a compat stream. */
-export function chunks(said: readonly Said[]): readonly string[] {
-  const indexes = [...new Set(said.map(({ index = 0 }) => index))];
-  const isCall = said.some((one) => one.arguments !== undefined);
-  const first = said.findIndex((one) => one.arguments !== undefined);
+export function chunks(pieces: readonly Said[]): readonly string[] {
+  const indexes = [...new Set(pieces.map(({ index = 0 }) => index))];
+  const isCall = pieces.some((one) => one.arguments !== undefined);
+  const first = pieces.findIndex((one) => one.arguments !== undefined);
   const call = { index: 0, id: "t1", type: "function", function: { name: "pay", arguments: "" } };
-  const frames = said.map((one) => chunk({ index: one.index ?? 0, delta: deltaOf(one), finish_reason: null }));
+  const frames = pieces.map((one) => chunk({ index: one.index ?? 0, delta: deltaOf(one), finish_reason: null }));
   if (isCall) frames.splice(first, 0, chunk({ index: 0, delta: { tool_calls: [call] }, finish_reason: null }));
   return [
     ...indexes.map((index) => chunk({ index, delta: { role: "assistant", content: "" }, finish_reason: null })),
@@ -37,14 +37,14 @@ const event = (data: { readonly type: string; readonly [name: string]: unknown }
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** Frames of a messages stream: a block per kind, in order of first appearance. */
-export function blocks(said: readonly Said[]): readonly string[] {
+export function blocks(pieces: readonly Said[]): readonly string[] {
   const usage = { input_tokens: 3, output_tokens: 1 };
   const message = { id: "m1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage };
   const frames = [event({ type: "message_start", message })];
   const kinds = ["reasoning_content", "content", "arguments"] as const;
   let index = 0;
   for (const kind of kinds) {
-    const own = said.filter((one) => one[kind] !== undefined);
+    const own = pieces.filter((one) => one[kind] !== undefined);
     if (own.length === 0) continue;
     const at = index++;
     const put = (type: string, more: object): void => void frames.push(event({ type, index: at, ...more }));
@@ -61,7 +61,7 @@ export function blocks(said: readonly Said[]): readonly string[] {
     }
     put("content_block_stop", {});
   }
-  const stop_reason = said.some((one) => one.arguments !== undefined) ? "tool_use" : "end_turn";
+  const stop_reason = pieces.some((one) => one.arguments !== undefined) ? "tool_use" : "end_turn";
   const delta = { stop_reason, stop_sequence: null };
   frames.push(event({ type: "message_delta", delta, usage }), event({ type: "message_stop" }));
   return frames;
@@ -126,7 +126,7 @@ interface Chunk {
   readonly delta?: { text?: string; thinking?: string; partial_json?: string; stop_reason?: string };
 }
 
-export function heard(stream: string, choice = 0): Heard {
+export function readStream(stream: string, choice = 0): Heard {
   const made = { content: "", thinking: "", arguments: "", finish: "" };
   for (const { data = "" } of new SseSplitter().push(Buffer.from(stream))) {
     if (!data.startsWith("{")) continue;

@@ -63,7 +63,7 @@ interface Inspected extends Pick<Governed, "node" | "gateway"> {
   /** Requests a chat completion with the scripted answer. */
   readonly answered: (script: Script, more?: Document, on?: Gateway) => Promise<Said>;
   readonly whole: (answer: Reply, more?: Document, on?: Gateway) => Promise<Said>;
-  readonly recordOf: (event: string, said: Pick<Said, "headers">) => Promise<SeenRecord>;
+  readonly recordOf: (event: string, result: Pick<Said, "headers">) => Promise<SeenRecord>;
 }
 
 export const asked = (more: Document = {}): Document => chat({ model: "m", ...more });

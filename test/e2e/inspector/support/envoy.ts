@@ -78,9 +78,9 @@ export async function runEnvoy(
 ): Promise<() => Promise<void>> {
   const args = ["-c", path, "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "error"];
   const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
+  let output = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    said = `${said}${chunk}`.slice(-4_000);
+    output = `${output}${chunk}`.slice(-4_000);
   });
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
@@ -92,7 +92,7 @@ export async function runEnvoy(
   await eventually(
     "Envoy's readiness",
     async () => {
-      if (child.exitCode !== null) throw new Error(`Envoy did not start: ${said}`);
+      if (child.exitCode !== null) throw new Error(`Envoy did not start: ${output}`);
       const ready = await fetch(`http://${admin}/ready`).catch(() => undefined);
       await ready?.body?.cancel();
       return ready?.status === 200;

@@ -70,15 +70,15 @@ const total = (lines: readonly Line[], of: keyof Line["counters"]): number =>
 const CLASS_OF = { input: "input", cached: "cached_input", written: "cache_creation_input", output: "output" } as const;
 
 /** Returns `undefined` if nothing is reported for the day. */
-function reportedOn(from: number, type: Type, lines: readonly Line[], knobs: Knobs, now: number): Sums | undefined {
-  const begins = from + knobs.edge_hours * HOUR;
+function reportedOn(from: number, type: Type, lines: readonly Line[], settings: Knobs, now: number): Sums | undefined {
+  const begins = from + settings.edge_hours * HOUR;
   const seen = lines.filter(
     ({ at, dialect, isBatch }) =>
-      dialect === type && !isBatch && at >= begins && at < begins + DAY && at <= now - knobs.delay_hours * HOUR,
+      dialect === type && !isBatch && at >= begins && at < begins + DAY && at <= now - settings.delay_hours * HOUR,
   );
   if (seen.length === 0) return undefined;
   const sums: Record<Class, number> = { ...sumsOf(seen) };
-  for (const { type: of, day, counter, factor } of knobs.adjust) {
+  for (const { type: of, day, counter, factor } of settings.adjust) {
     const name = CLASS_OF[counter];
     if (of === type && day === dayText(from)) sums[name] = Math.round(sums[name] * factor);
   }

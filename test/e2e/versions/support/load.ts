@@ -132,9 +132,9 @@ export function startLoad(options: LoadOptions): Load {
         if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") refusedConnects += 1;
         else if (error instanceof Error && LEADERLESS.test(error.message)) leaderless += 1;
         else {
-          const why = error instanceof Error ? error.message : String(error);
+          const reason = error instanceof Error ? error.message : String(error);
           failures.push(
-            `${options.doing()}: ${cluster.ids[at]} after ${Math.round(performance.now() - begun)} ms: ${why}`,
+            `${options.doing()}: ${cluster.ids[at]} after ${Math.round(performance.now() - begun)} ms: ${reason}`,
           );
         }
       }

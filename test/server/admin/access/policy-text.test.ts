@@ -12,7 +12,7 @@ const PERMIT = "permit(principal, action, resource);";
 const when = (condition: string): string => `permit(principal, action, resource) when { ${condition} };`;
 
 /** Returns `line:column message` of each. */
-async function told(text: string): Promise<{ readonly kind: string; readonly told: readonly string[] }> {
+async function loadedPolicy(text: string): Promise<{ readonly kind: string; readonly told: readonly string[] }> {
   const outcome = await loadPolicy(text);
   const problems = outcome.kind === "loaded" ? outcome.warnings : outcome.problems;
   return {
@@ -39,14 +39,14 @@ const REFUSED: readonly (readonly [name: string, text: string, expected: RegExp]
 
 for (const [name, text, expected] of REFUSED) {
   test(`${name} is refused with its position`, async () => {
-    const outcome = await told(text);
+    const outcome = await loadedPolicy(text);
     assert.equal(outcome.kind, "refused");
     assert.match(outcome.told[0] ?? "", expected);
   });
 }
 
 test("every error of a policy is reported, not only the first", async () => {
-  const { told: faults } = await told("permit(principal, action, resource) when { 1 + };\n garbage");
+  const { told: faults } = await loadedPolicy("permit(principal, action, resource) when { 1 + };\n garbage");
   assert.equal(faults.length, 2, faults.join("\n"));
 });
 
@@ -78,7 +78,7 @@ const WARNED: readonly (readonly [name: string, text: string, expected: RegExp])
 
 for (const [name, text, expected] of WARNED) {
   test(`${name} causes a warning with its position, and the policy is used`, async () => {
-    const outcome = await told(text);
+    const outcome = await loadedPolicy(text);
     assert.equal(outcome.kind, "loaded");
     assert.match(outcome.told[0] ?? "", expected);
   });
@@ -96,7 +96,7 @@ const SOUND: readonly (readonly [name: string, text: string])[] = [
 
 for (const [name, text] of SOUND) {
   test(`${name} loads without a warning`, async () => {
-    assert.deepEqual(await told(text), { kind: "loaded", told: [] });
+    assert.deepEqual(await loadedPolicy(text), { kind: "loaded", told: [] });
   });
 }
 
@@ -140,7 +140,7 @@ test("the most complex accepted policy is evaluated, also once the evaluator is 
       assert.equal((await loadPolicy(longer)).kind, "refused");
     }
   }
-  assert.deepEqual(await told(PERMIT), { kind: "loaded", told: [] });
+  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", told: [] });
 });
 
 test("no text makes the compiler throw, and it still works after each", async () => {
@@ -166,15 +166,15 @@ test("no text makes the compiler throw, and it still works after each", async ()
     fc.tuple(token, fc.nat(PERMIT.length)).map(([given, at]) => PERMIT.slice(0, at) + given + PERMIT.slice(at)),
   );
   await fc.assert(
-    fc.asyncProperty(text, async (given) => {
-      const outcome = await loadPolicy(given);
+    fc.asyncProperty(text, async (input) => {
+      const outcome = await loadPolicy(input);
       if (outcome.kind === "refused") assert.ok(outcome.problems.length > 0);
-      const lines = given.split("\n");
+      const lines = input.split("\n");
       for (const { line, column } of outcome.kind === "loaded" ? outcome.warnings : outcome.problems) {
         assert.ok(column >= 1 && column <= (lines[line - 1]?.length ?? -1) + 1, `${line}:${column}`);
       }
     }),
     { numRuns: 1_000 },
   );
-  assert.deepEqual(await told(PERMIT), { kind: "loaded", told: [] });
+  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", told: [] });
 });

@@ -131,9 +131,9 @@ test("only open operations are answered without a token, and no refusal reveals 
 
 for (const path of ["/healthz", "/readyz"]) {
   test(`${path} is answered without a token, for any host name and for none`, async (t) => {
-    for (const door of [await openNetwork(t), await openNetwork(t, { tokens })]) {
-      assert.equal((await ask(door.port, path, [["host", "evil.example"]])).status, 200);
-      assert.equal((await ask(door.port, path, [], { version: "1.0" })).status, 200);
+    for (const listener of [await openNetwork(t), await openNetwork(t, { tokens })]) {
+      assert.equal((await ask(listener.port, path, [["host", "evil.example"]])).status, 200);
+      assert.equal((await ask(listener.port, path, [], { version: "1.0" })).status, 200);
     }
   });
 }

@@ -29,7 +29,7 @@ async function directoryOf(t: TestContext): Promise<string> {
   return directory;
 }
 
-async function door(t: TestContext, peerCredentials?: PeerCredentials) {
+async function openSocket(t: TestContext, peerCredentials?: PeerCredentials) {
   const directory = await directoryOf(t);
   const path = join(directory, "admin.sock");
   const plane = openAdminPlane(handlerPorts(), PERMIT_ALL);
@@ -41,13 +41,13 @@ async function door(t: TestContext, peerCredentials?: PeerCredentials) {
 const bodyOf = (answer: string): unknown => JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")));
 
 test("the caller is the user of the process that connected", { skip: lacksKoffi }, async (t) => {
-  const { path } = await door(t);
+  const { path } = await openSocket(t);
   const subject = `unix:${process.getuid?.()}`;
   assert.deepEqual(bodyOf(await exchange({ path }, WHOAMI)), { issuer: "local", subject, roles: ["local"] });
 });
 
 test("a caller that runs as another user has that user's identity", { skip: lacksKoffi || isNotRoot }, async (t) => {
-  const { directory, path } = await door(t);
+  const { directory, path } = await openSocket(t);
   await chmod(directory, 0o755);
   await chmod(path, 0o666);
   const script = `const s = require("net").connect(${JSON.stringify(path)}); s.pipe(process.stdout); s.write(${JSON.stringify(WHOAMI)})`;
@@ -94,7 +94,7 @@ test("a socket that is not a Unix socket has no user", {
 
 test("a caller without system credentials is cut off before its first request", async (t) => {
   let asked = 0;
-  const { path } = await door(t, () => {
+  const { path } = await openSocket(t, () => {
     asked += 1;
     throw new Error("getsockopt failed");
   });
@@ -104,7 +104,7 @@ test("a caller without system credentials is cut off before its first request", 
 
 test("the system is asked once per connection", async (t) => {
   let asked = 0;
-  const { path } = await door(t, () => ({ uid: ++asked, gid: 0, pid: undefined }));
+  const { path } = await openSocket(t, () => ({ uid: ++asked, gid: 0, pid: undefined }));
   const answer = await exchange({ path }, WHOAMI.replace("connection: close\r\n", "").repeat(2) + WHOAMI);
   assert.deepEqual(
     [...answer.matchAll(/unix:(\d+)/g)].map(([, uid]) => uid),

@@ -100,7 +100,7 @@ const TOLD = ["hour", "hop", "caller", "profile", "provider", "model"];
 const column = fc.constantFrom(...TOLD);
 const counted = fc.constantFrom(...COUNTS);
 const either = fc.oneof(column, counted);
-const told = fc.oneof(column, fc.constantFrom("substr(hour, 1, 10)", "coalesce(caller, 'nobody')", "upper(model)"));
+const result = fc.oneof(column, fc.constantFrom("substr(hour, 1, 10)", "coalesce(caller, 'nobody')", "upper(model)"));
 const text = fc.constantFrom(
   "'ci'",
   "'it''s'",
@@ -152,7 +152,7 @@ const aggregate = fc.oneof(
 );
 const grouped = fc
   .record({
-    keys: fc.array(told, { maxLength: 3 }),
+    keys: fc.array(result, { maxLength: 3 }),
     values: fc.array(aggregate, { minLength: 1, maxLength: 3 }),
     where,
     having: fc.constantFrom("", " HAVING sum(requests) > 10", " HAVING count(DISTINCT caller) > 1"),

@@ -31,8 +31,8 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
     const { backends, configure, fail } = open();
     configure("a", "b");
     fail("a");
-    const told = backends.failures("a")?.map(({ time: _, ...rest }) => rest);
-    assert.deepEqual(told, [{ ...FAILED, status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
+    const found = backends.failures("a")?.map(({ time: _, ...rest }) => rest);
+    assert.deepEqual(found, [{ ...FAILED, status: 503, kind: "5xx", attempt: 1, moved_to: null }]);
     assert.deepEqual(backends.failures("b"), []);
     assert.equal(backends.failures("c"), undefined);
     assert.deepEqual([backends.members("a"), backends.members("c")], [[], undefined]);
@@ -51,11 +51,11 @@ export function backendsContract(name: string, open: () => BackendsUnderTest): v
 
   test(`${name}: a listener is called at once for a new configuration until it unsubscribes`, () => {
     const { backends, configure } = open();
-    const told: string[] = [];
-    const end = backends.onChange((what) => told.push(what));
+    const reported: string[] = [];
+    const end = backends.onChange((what) => reported.push(what));
     configure("a");
     end();
     configure("b");
-    assert.deepEqual(told, ["configuration"]);
+    assert.deepEqual(reported, ["configuration"]);
   });
 }

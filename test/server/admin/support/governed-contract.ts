@@ -23,13 +23,13 @@ export function governedContract(name: string, open: () => GovernedUnderTest): v
     configure({ profiles: ["b", "a"], issuers: ["corp"], budgets: ["y", "x"] });
     assert.deepEqual([governed.profiles().map((row) => row.name), governed.issuers()], [["b", "a"], ["corp"]]);
     const buckets = await governed.budgets();
-    const told = () => Array.from(buckets, (row) => [row.budget, row.bucket, row.key, row.used]);
+    const bucketRows = () => Array.from(buckets, (row) => [row.budget, row.bucket, row.key, row.used]);
     const expected = [
       ["y", "shared", null, 0],
       ["x", "shared", null, 0],
     ];
-    assert.deepEqual(told(), expected, "also before their first use");
-    assert.deepEqual(told(), expected, "as often as they are read");
+    assert.deepEqual(bucketRows(), expected, "also before their first use");
+    assert.deepEqual(bucketRows(), expected, "as often as they are read");
   });
 
   test(`${name}: rows removed from the configuration are gone`, async () => {
@@ -44,11 +44,11 @@ export function governedContract(name: string, open: () => GovernedUnderTest): v
 
   test(`${name}: a listener is called at once for a new configuration until it unsubscribes`, () => {
     const { governed, configure } = open();
-    const told: string[] = [];
-    const end = governed.onChange((what) => told.push(what));
+    const reported: string[] = [];
+    const end = governed.onChange((what) => reported.push(what));
     configure({ ...NOTHING, profiles: ["a"] });
     end();
     configure({ ...NOTHING, profiles: ["b"] });
-    assert.deepEqual(told, ["configuration"]);
+    assert.deepEqual(reported, ["configuration"]);
   });
 }

@@ -231,17 +231,17 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
   };
   const plane = openAdminPlane(ports, PERMIT_ALL);
   const peerCredentials = () => ({ uid: 1000, gid: 1000, pid: undefined });
-  const door = await openAdminSocket({ path, plane, peerCredentials });
+  const listener = await openAdminSocket({ path, plane, peerCredentials });
   const client = createAdminClient({ address: { kind: "socket", path } });
   t.after(async () => {
     client.close();
-    await door.close();
+    await listener.close();
     await rm(directory, { recursive: true, force: true });
   });
   return {
     path,
     directory,
-    door,
+    door: listener,
     client,
     memory,
     sources,

@@ -100,10 +100,10 @@ test("a dropped record is reported missing, and dropped runs are reported as ran
 test("swapped, reversed and repeated records are the same trail", async () => {
   const { lines } = makeTrail({ records: 30 });
   const swapped = [...lines.slice(0, 3), lines[4], lines[3], ...lines.slice(5)] as string[];
-  const told = await verifyLines(swapped);
-  assert.deepEqual(found(told), []);
-  assert.equal(told.chains[0]?.misplaced, 1);
-  assert.equal(told.chains[0]?.firstMisplaced?.line, 5);
+  const result = await verifyLines(swapped);
+  assert.deepEqual(found(result), []);
+  assert.equal(result.chains[0]?.misplaced, 1);
+  assert.equal(result.chains[0]?.firstMisplaced?.line, 5);
   assert.deepEqual(found(await verifyLines(lines.toReversed())), []);
   const repeated = await verifyLines([...lines, ...lines.slice(20), ...lines.slice(0, 2)]);
   assert.deepEqual(repeated.findings, []);

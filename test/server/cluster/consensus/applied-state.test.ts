@@ -31,11 +31,11 @@ test("applied entries are reported once, at the end of the turn or on request, a
   bench.machine.flush();
   bench.machine.flush();
   assert.equal(bench.told.at(-1)?.index, 3);
-  const told = bench.told.flatMap(({ mutations }) => mutations.map(({ key }) => key));
-  assert.equal(new Set(told).size, told.length);
+  const found = bench.told.flatMap(({ mutations }) => mutations.map(({ key }) => key));
+  assert.equal(new Set(found).size, found.length);
   assert.ok(
-    told.every((key) => !key.startsWith("sess/")),
-    told.join(" "),
+    found.every((key) => !key.startsWith("sess/")),
+    found.join(" "),
   );
 
   await bench.apply(keyCommand("three"));

@@ -18,9 +18,9 @@ test("a follower acknowledges and applies entries only after their write has com
     ["write 2/2"],
   );
   bench.endWrite();
-  const said = bench.trace.filter((line) => line !== "status follower 2");
-  assert.deepEqual(said.slice(0, 2), ["write 2/2", "written"]);
-  assert.deepEqual(said.slice(2).toSorted(), ["apply 2", "send MsgAppResp to b"]);
+  const found = bench.trace.filter((line) => line !== "status follower 2");
+  assert.deepEqual(found.slice(0, 2), ["write 2/2", "written"]);
+  assert.deepEqual(found.slice(2).toSorted(), ["apply 2", "send MsgAppResp to b"]);
   assert.equal(bench.sent[0]?.index, 2);
 });
 

@@ -14,7 +14,7 @@ import { settled } from "../support/outcome.ts";
 
 const GATHER_MS = 20;
 
-const standing = (index: number): WrittenPosition => ({
+const state = (index: number): WrittenPosition => ({
   applied: { index, term: 1, now: 0 },
   digest: String(index).padStart(32, "0"),
   configuration: configuration("a"),
@@ -70,7 +70,7 @@ function bench(t: TestContext): Bench {
     drained: 0,
     writer: createStateWriter({
       store: scripted,
-      position: standing(1),
+      position: state(1),
       onDrained: () => {
         made.drained += 1;
       },
@@ -91,8 +91,8 @@ function bench(t: TestContext): Bench {
 
 test("changes in a short time are written together, each row once with its last value", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
-  writer.add([put("a", "old"), put("b")], standing(2));
-  writer.add([put("a", "new"), { key: "b", value: undefined }], standing(3));
+  writer.add([put("a", "old"), put("b")], state(2));
+  writer.add([put("a", "new"), { key: "b", value: undefined }], state(3));
   assert.deepEqual(disk.written, []);
   await gather();
   assert.deepEqual(disk.written, ["3: a=new b=undefined"]);
@@ -103,9 +103,9 @@ test("changes in a short time are written together, each row once with its last 
 
 test("changes during a write go into the next one", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   await gather();
-  writer.add([put("b")], standing(3));
+  writer.add([put("b")], state(3));
   await gather();
   assert.deepEqual(disk.written, ["2: a=1"]);
   await end();
@@ -115,7 +115,7 @@ test("changes during a write go into the next one", async (t) => {
 
 test("an entry that changes no row still advances the applied index", async (t) => {
   const { writer, store: disk, gather } = bench(t);
-  writer.add([], standing(2));
+  writer.add([], state(2));
   await gather();
   assert.deepEqual(disk.written, ["2: "]);
 });
@@ -123,10 +123,10 @@ test("an entry that changes no row still advances the applied index", async (t) 
 test("a large batch is written at once, and applying pauses above the limit until it is written", async (t) => {
   const made = bench(t);
   const { writer, store: disk } = made;
-  writer.add([put("a", "x".repeat(1024 * 1024))], standing(2));
+  writer.add([put("a", "x".repeat(1024 * 1024))], state(2));
   assert.equal(disk.written.length, 1);
   assert.equal(writer.mayApply(), true);
-  for (let at = 0; at < 16; at += 1) writer.add([put(`b${at}`, "x".repeat(1024 * 1024))], standing(3 + at));
+  for (let at = 0; at < 16; at += 1) writer.add([put(`b${at}`, "x".repeat(1024 * 1024))], state(3 + at));
   assert.equal(writer.mayApply(), false);
   await made.end();
   assert.equal(made.drained, 0, "what paused it is still being written");
@@ -137,9 +137,9 @@ test("a large batch is written at once, and applying pauses above the limit unti
 
 test("flush writes pending changes without waiting for more", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   await gather();
-  writer.add([put("b")], standing(3));
+  writer.add([put("b")], state(3));
   let isFlushed = false;
   const flushed = writer.flush().then(() => {
     isFlushed = true;
@@ -154,12 +154,12 @@ test("flush writes pending changes without waiting for more", async (t) => {
 
 test("work between writes runs when none is in flight, and none begins meanwhile", async (t) => {
   const { writer, store: disk, gather, end } = bench(t);
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   await gather();
   const steps: string[] = [];
   let finish: () => void = () => undefined;
-  const first = writer.runExclusive(async (given) => {
-    assert.equal(given, disk);
+  const first = writer.runExclusive(async (input) => {
+    assert.equal(input, disk);
     steps.push(`begins at ${writer.position().applied.index}`);
     await new Promise<void>((resolve) => {
       finish = resolve;
@@ -173,7 +173,7 @@ test("work between writes runs when none is in flight, and none begins meanwhile
   assert.deepEqual(steps, []);
   await end();
   assert.deepEqual(steps, ["begins at 2"]);
-  writer.add([put("b")], standing(3));
+  writer.add([put("b")], state(3));
   await gather();
   assert.equal(disk.written.length, 1);
   finish();
@@ -191,24 +191,24 @@ test("failing work is reported to its caller and blocks nothing", async (t) => {
     }),
     /of the work/,
   );
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   await gather();
   assert.equal(disk.written.length, 1);
 });
 
 test("a replacement drops pending changes, and later ones go to the new store", async (t) => {
   const { writer, store: disk, gather } = bench(t);
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   const next = store(2);
   let finish: () => void = () => undefined;
   const replaced = writer.replace(async () => {
     await new Promise<void>((resolve) => {
       finish = resolve;
     });
-    return { store: next, position: standing(9) };
+    return { store: next, position: state(9) };
   });
   await settled();
-  writer.add([put("b")], standing(10));
+  writer.add([put("b")], state(10));
   await gather();
   assert.deepEqual([disk.written, next.written], [[], []]);
   finish();
@@ -220,9 +220,9 @@ test("a replacement drops pending changes, and later ones go to the new store", 
 
 test("after a failed write no more is written, and the failure is reported once", async (t) => {
   const { writer, store: disk, faults, gather, end } = bench(t);
-  writer.add([put("a")], standing(2));
+  writer.add([put("a")], state(2));
   await gather();
-  writer.add([put("b")], standing(3));
+  writer.add([put("b")], state(3));
   await end(new Error("no space left on device"));
   await gather();
   await writer.flush();

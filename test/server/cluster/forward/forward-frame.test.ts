@@ -24,9 +24,9 @@ test("any bytes decode to a payload or to the one error", () => {
     .tuple(fc.nat({ max: 60 }), fc.uint8Array({ maxLength: 60 }))
     .map(([length, rest]) => Buffer.concat([Buffer.of(0, 0, 0, length), rest]));
   fc.assert(
-    fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }), framed), (given) => {
+    fc.property(fc.oneof(fc.uint8Array({ maxLength: 60 }), framed), (input) => {
       try {
-        decodePayload(given);
+        decodePayload(input);
       } catch (error) {
         if (!(error instanceof WireError)) throw error;
       }

@@ -188,8 +188,8 @@ test("a link that breaks makes its requests unknown, and the next request opens 
 
 test("a closing server aborts running requests and makes them unknown", async (context) => {
   let signal: AbortSignal | undefined;
-  const { address, server } = await testServer(context, (_, given) => {
-    signal = given;
+  const { address, server } = await testServer(context, (_, input) => {
+    signal = input;
     return new Promise(() => undefined);
   });
   const client = await testClient(context);

@@ -32,8 +32,8 @@ async function meet(server: Identity, client: Identity, over: ConnectionOptions 
     found = client.checkPeer(socket);
     isReused = socket.isSessionReused();
   });
-  socket.on("session", (given: Buffer) => {
-    session = given;
+  socket.on("session", (input: Buffer) => {
+    session = input;
   });
   socket.on("data", (chunk: Buffer) => {
     received += chunk.toString();
@@ -176,9 +176,9 @@ test("renewed certificates differ, have the same authority, and are announced", 
   const node = await identityOf("n1", { now: () => now });
   const peer = await identityOf("n2");
   const before = { cert: node.serverOptions().cert, issuedAt: node.issuedAt };
-  let told = 0;
+  let calls = 0;
   const stop = node.onRefresh(() => {
-    told += 1;
+    calls += 1;
   });
   now += 1_000;
   await node.refresh();
@@ -188,7 +188,7 @@ test("renewed certificates differ, have the same authority, and are announced", 
   assert.equal((await meet(peer, node)).seen?.kind, "node");
   stop();
   await node.refresh();
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
 });
 
 test("certificates are renewed after thirty days", async () => {
@@ -201,8 +201,8 @@ test("certificates are renewed after thirty days", async () => {
   const stop = startCertificateRenewal(node, {
     now: () => now,
     onFailure: (error) => assert.fail(String(error)),
-    every: (_, given) => {
-      look = given;
+    every: (_, input) => {
+      look = input;
       return () => {
         isStopped = true;
       };

@@ -234,11 +234,11 @@ test("a member that answers the probe or is heard afterwards is kept", async () 
   assert.ok(answers.lines.some(({ message }) => message.includes("it is not removed")));
   assert.deepEqual(answers.changes, []);
 
-  const heard = leaderBench({ deadAfterTicks: DEAD });
-  heard.silent.set("c", DEAD);
-  heard.onWait = () => heard.silent.set("c", 0);
-  await heard.tick(8);
-  assert.deepEqual([heard.probes, heard.changes], [["c"], []]);
+  const result = leaderBench({ deadAfterTicks: DEAD });
+  result.silent.set("c", DEAD);
+  result.onWait = () => result.silent.set("c", 0);
+  await result.tick(8);
+  assert.deepEqual([result.probes, result.changes], [["c"], []]);
 });
 
 test("losing leadership meanwhile stops the removal", async () => {

@@ -96,9 +96,9 @@ test("an archive that another restore overtakes is refused with the reason, and 
     dataDir: () => dir,
     featureLevel: () => FEATURE_RANGE.max,
     canOpenRing: undefined,
-    async write(command, given) {
+    async write(command, input) {
       if (command.t === "state.restore" && isOvertaken) await node.restore(piecesOf(bytes), options());
-      return await node.write(command, given);
+      return await node.write(command, input);
     },
   });
   await assert.rejects(

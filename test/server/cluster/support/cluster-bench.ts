@@ -47,11 +47,11 @@ export function optionsAlone(dataDir: string, more: Partial<OpenClusterOptions> 
 }
 
 /** Closed after the test in any case. */
-export async function openFor(t: TestContext, given: OpenClusterOptions): Promise<TestNode> {
+export async function openFor(t: TestContext, settings: OpenClusterOptions): Promise<TestNode> {
   const { log, lines } = memoryLog();
-  const cluster = await openCluster({ ...given, log });
+  const cluster = await openCluster({ ...settings, log });
   afterwards(t, () => cluster.close());
-  return Object.assign(cluster, { options: given, lines });
+  return Object.assign(cluster, { options: settings, lines });
 }
 
 export async function openAlone(t: TestContext, more: Partial<OpenClusterOptions> = {}): Promise<TestNode> {

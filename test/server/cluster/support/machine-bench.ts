@@ -73,7 +73,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     onDrained: () => undefined,
     onFault: (error) => faults.push(error),
   });
-  const told: MachineBench["told"] = [];
+  const reported: MachineBench["told"] = [];
   const replaced: MachineBench["replaced"] = [];
   const configurations: number[] = [];
   const diverged: number[] = [];
@@ -84,7 +84,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     configuration,
     writer,
     events: {
-      onApplied: (mutations, index) => told.push({ mutations, index }),
+      onApplied: (mutations, index) => reported.push({ mutations, index }),
       onReplaced: (slices, index) => replaced.push({ rows: [...slices].flat(), index }),
       onConfiguration: (_, index) => configurations.push(index),
       onRestored: () => {
@@ -106,7 +106,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     storage,
     machine,
     writer,
-    told,
+    told: reported,
     replaced,
     configurations,
     diverged,

@@ -154,8 +154,8 @@ test("a refused peer has the reason in its state, and once in the log", async (c
     timing.advance(3_000);
   }
   assert.equal(stateOf(n1, "n2")?.error?.code, "not_a_member");
-  const told = (node: TestNode) => node.log.lines.filter(({ level }) => level === "warn").length;
-  assert.deepEqual([told(n1), told(n2)], [1, 1]);
+  const countWarnings = (node: TestNode) => node.log.lines.filter(({ level }) => level === "warn").length;
+  assert.deepEqual([countWarnings(n1), countWarnings(n2)], [1, 1]);
 });
 
 test("a node with another secret is refused by both sides", async (context) => {

@@ -16,17 +16,17 @@ const HOUR = 3_600_000;
 
 /** A node's ports, with a clock offset of `ahead`, and the received information. */
 function ports(ahead: number, safe: number) {
-  const heard: unknown[] = [];
+  const reported: unknown[] = [];
   let now = 1_000;
   const of: PulsePorts = {
     now: () => 1_700_000_000_000 + now + ahead,
     monotonic: () => now,
     safeIndex: () => safe,
-    onSafeIndex: (peer, index) => heard.push([peer.nodeId, peer.storageId, index]),
-    onClock: (peer, reading) => heard.push([peer, reading]),
+    onSafeIndex: (peer, index) => reported.push([peer.nodeId, peer.storageId, index]),
+    onClock: (peer, reading) => reported.push([peer, reading]),
   };
   return {
-    heard,
+    heard: reported,
     of,
     pass(ms: number) {
       now += ms;
@@ -43,12 +43,12 @@ test("the offset of a clock is read from a request and its answer, minus half th
     ];
     const asked = question.question();
     for (const each of [asking, answering]) each.pass(10);
-    const told = answer.answer(asked);
+    const result = answer.answer(asked);
     for (const each of [asking, answering]) each.pass(10);
-    question.onAnswer(told);
+    question.onAnswer(result);
     assert.deepEqual(answering.heard, [["a", "s", 7]]);
     assert.deepEqual(asking.heard, [["b", { atMs: 1_700_000_001_010 + ahead, monotonicMs: 1_010, roundTripMs: 20 }]]);
-    question.onAnswer(told);
+    question.onAnswer(result);
     assert.equal(asking.heard.length, 1, "an answer that comes twice counts once");
   }
 });
@@ -61,9 +61,9 @@ test("an earlier version or an unintelligible request is answered with nothing a
     assert.equal(pulse.answer(bytes).length, 0);
     pulse.onAnswer(bytes);
   }
-  for (const told of [{}, { t: "x", at: -1, safe: 1.5 }, { t: 1, at: 2, safe: "3" }]) {
-    pulse.answer(encodeJson(told));
-    pulse.onAnswer(encodeJson(told));
+  for (const message of [{}, { t: "x", at: -1, safe: 1.5 }, { t: 1, at: 2, safe: "3" }]) {
+    pulse.answer(encodeJson(message));
+    pulse.onAnswer(encodeJson(message));
   }
   assert.deepEqual(heard, []);
 });

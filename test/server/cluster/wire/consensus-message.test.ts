@@ -227,12 +227,12 @@ test("random bytes and changed messages decode to messages or to the one error",
       for (const [at, value] of changes) encoded.writeUInt8(value, at % encoded.length);
       return encoded;
     });
-  const random = fc.uint8Array({ maxLength: 300 }).map((given) => Buffer.from(given));
+  const random = fc.uint8Array({ maxLength: 300 }).map((input) => Buffer.from(input));
   fc.assert(
-    fc.property(fc.oneof(changed, random), (given) => {
+    fc.property(fc.oneof(changed, random), (input) => {
       for (const decode of [decodeMessage, decodeBatch]) {
         try {
-          decode(given);
+          decode(input);
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
         }

@@ -87,10 +87,10 @@ test("any bytes or values decode to a hello or to the one error", () => {
     value.map((text) => Buffer.from(text)),
   );
   fc.assert(
-    fc.property(bytes, (given) => {
+    fc.property(bytes, (input) => {
       for (const parse of [parseHello, parseHelloOk, parseRefusal]) {
         try {
-          parse(given);
+          parse(input);
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
         }

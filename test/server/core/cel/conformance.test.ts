@@ -52,8 +52,8 @@ const SKIPPED_FILES: Readonly<Record<string, string>> = {
 
 type Verdict = { readonly kind: "passed" } | { readonly kind: "skipped" | "failed"; readonly why: string };
 
-const skipped = (why: string): Verdict => ({ kind: "skipped", why });
-const failed = (why: string): Verdict => ({ kind: "failed", why });
+const skipped = (reason: string): Verdict => ({ kind: "skipped", why: reason });
+const failed = (reason: string): Verdict => ({ kind: "failed", why: reason });
 
 function judge({ original }: IncrementalTest): Verdict {
   if (original.container !== "") return skipped("container");
@@ -126,11 +126,11 @@ const shown = (value: Value): string =>
 const summary: string[] = [];
 
 for (const file of getConformanceSuite().suites) {
-  const why = SKIPPED_FILES[file.name];
+  const reason = SKIPPED_FILES[file.name];
   const cases = [...file.tests, ...file.suites.flatMap(({ tests }) => tests)];
   if (cases.length === 0) continue;
-  if (why !== undefined) {
-    summary.push(`${file.name.padEnd(18)} ${String(cases.length).padStart(4)} skipped: ${why}`);
+  if (reason !== undefined) {
+    summary.push(`${file.name.padEnd(18)} ${String(cases.length).padStart(4)} skipped: ${reason}`);
     continue;
   }
   test(`${file.name}: the cases of the conformance suite pass`, (context) => {

@@ -77,7 +77,7 @@ const BOMBS: readonly string[] = [
 
 test("an expensive expression ends in an error within milliseconds", (context) => {
   const nest = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}1${"]".repeat(depth)}`);
-  const given = {
+  const input = {
     model: long,
     tags: many,
     args: { deep: nest(50_000), deep2: nest(50_000), pattern: "a{1000}".repeat(140), classes: "\\pL".repeat(300) },
@@ -85,7 +85,7 @@ test("an expensive expression ends in an error within milliseconds", (context) =
   for (const source of BOMBS) {
     const expression = expressionOf(source, { variables: VARIABLES });
     const begun = cpuMs();
-    const outcome = expression.evaluate(given);
+    const outcome = expression.evaluate(input);
     const took = cpuMs() - begun;
     context.diagnostic(`${took.toFixed(1).padStart(7)} ms ${source.slice(0, 70)}`);
     const kind = outcome.kind === "error" ? outcome.error.kind : String(outcome.value);
@@ -96,20 +96,20 @@ test("an expensive expression ends in an error within milliseconds", (context) =
 });
 
 test("an exhausted cost budget is an error that no operator absorbs", () => {
-  const given = { tags: many, model: "m", args: {} };
+  const input = { tags: many, model: "m", args: {} };
   const bomb = "tags.all(a, tags.all(b, a != model))";
   for (const source of [`${bomb} || true`, `true && (${bomb} || true)`, `!(${bomb} && false)`]) {
-    const outcome = evaluated(source, given, { variables: VARIABLES });
+    const outcome = evaluated(source, input, { variables: VARIABLES });
     assert.ok(outcome.kind === "error" && outcome.error.kind === "cost", source);
   }
-  assert.equal(answer(`true || ${bomb}`, given, { variables: VARIABLES }), true, "what is not asked costs nothing");
+  assert.equal(answer(`true || ${bomb}`, input, { variables: VARIABLES }), true, "what is not asked costs nothing");
 });
 
 test("the limit can be set and is exact to the step", () => {
   const source = "tags.all(t, t != model)";
-  const given = { tags: many.slice(0, 100), model: "m", args: {} };
+  const input = { tags: many.slice(0, 100), model: "m", args: {} };
   const cost = 5 + 100 * 4;
-  assert.equal(answer(source, given, { variables: VARIABLES, costLimit: cost }), true);
-  assert.equal(answer(source, given, { variables: VARIABLES, costLimit: cost - 1 }), "error: cost");
+  assert.equal(answer(source, input, { variables: VARIABLES, costLimit: cost }), true);
+  assert.equal(answer(source, input, { variables: VARIABLES, costLimit: cost - 1 }), "error: cost");
   assert.ok(cost < DEFAULT_COST_LIMIT);
 });

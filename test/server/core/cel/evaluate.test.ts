@@ -45,39 +45,39 @@ test("a missing key is named if the expression names it, and no value is ever sh
   const outcome = evaluated('args["team"] == "a"', { args: { secret: "hunter2" } }, { variables: VARIABLES });
   assert.deepEqual(outcome.kind === "error" && outcome.error.message, '`args` has no key "team"');
   for (const source of ["args[model] == 1", "int(model) == 1", "model.matches(model)", "args.secret + 1 == 2"]) {
-    const told = evaluated(source, { args: { secret: "((hunter2" }, model: "((hunter2" }, { variables: VARIABLES });
-    assert.ok(told.kind === "error" && !told.error.message.includes("hunter2"), source);
+    const result = evaluated(source, { args: { secret: "((hunter2" }, model: "((hunter2" }, { variables: VARIABLES });
+    assert.ok(result.kind === "error" && !result.error.message.includes("hunter2"), source);
   }
 });
 
 test("`&&`, `||`, `all` and `exists` absorb an error if the rest decides", () => {
-  const given = { args: {}, tags: ["a", "b"], n: 0n, model: "b" };
-  assert.equal(asked("args.x == 1 || true", given), true);
-  assert.equal(asked("args.x == 1 && false", given), false);
-  assert.equal(asked("args.x == 1 || false", given), "error: missing_key");
-  assert.equal(asked("tags.exists(t, args.x == 1 || t == model)", given), true);
-  assert.equal(asked("[0, 1].all(i, 1 / i > 5)", given), false);
-  assert.equal(asked("tags.exists_one(t, args.x == t)", given), "error: missing_key");
-  assert.equal(asked("true ? model : args.x", given), "b");
+  const input = { args: {}, tags: ["a", "b"], n: 0n, model: "b" };
+  assert.equal(asked("args.x == 1 || true", input), true);
+  assert.equal(asked("args.x == 1 && false", input), false);
+  assert.equal(asked("args.x == 1 || false", input), "error: missing_key");
+  assert.equal(asked("tags.exists(t, args.x == 1 || t == model)", input), true);
+  assert.equal(asked("[0, 1].all(i, 1 / i > 5)", input), false);
+  assert.equal(asked("tags.exists_one(t, args.x == t)", input), "error: missing_key");
+  assert.equal(asked("true ? model : args.x", input), "b");
 });
 
 test("JSON numbers are doubles: compared as such, and converted before integer arithmetic", () => {
-  const given = { args: { n: 3, half: 0.5, list: [1, 2], big: 2 ** 53 } };
+  const input = { args: { n: 3, half: 0.5, list: [1, 2], big: 2 ** 53 } };
   for (const source of ["args.n == 3", "args.n > 2", "args.n in [3]", "args.list[0] == 1", "int(args.n) + 1 == 4"]) {
-    assert.equal(asked(source, given), true, source);
+    assert.equal(asked(source, input), true, source);
   }
-  assert.equal(asked("args.n + 1 == 4", given), "error: type");
-  assert.equal(asked("args.half * 2.0 == 1.0", given), true);
-  assert.equal(asked("tags[args.half] == model", { ...given, tags: ["a"], model: "" }), "error: type");
+  assert.equal(asked("args.n + 1 == 4", input), "error: type");
+  assert.equal(asked("args.half * 2.0 == 1.0", input), true);
+  assert.equal(asked("tags[args.half] == model", { ...input, tags: ["a"], model: "" }), "error: type");
 });
 
 test("only own properties of data are keys", () => {
-  const given = { args: JSON.parse('{"__proto__": 1, "plain": {"a": null}}') as unknown };
-  assert.equal(asked("args.constructor == 1", given), "error: missing_key");
-  assert.equal(asked("has(args.toString)", given), false);
-  assert.equal(asked('args["__proto__"] == 1', given), true);
-  assert.equal(asked('"hasOwnProperty" in args', given), false);
-  assert.equal(asked("args.plain.a == null", given), true);
+  const input = { args: JSON.parse('{"__proto__": 1, "plain": {"a": null}}') as unknown };
+  assert.equal(asked("args.constructor == 1", input), "error: missing_key");
+  assert.equal(asked("has(args.toString)", input), false);
+  assert.equal(asked('args["__proto__"] == 1', input), true);
+  assert.equal(asked('"hasOwnProperty" in args', input), false);
+  assert.equal(asked("args.plain.a == null", input), true);
 });
 
 test("a value that is not data is an error", () => {
@@ -170,10 +170,10 @@ test("a loop variable shadows a declared one only inside its loop", () => {
 
 test("an expression can be evaluated repeatedly, also after an error", () => {
   const expression = expressionOf("tags.all(t, t.size() > 1) && args.x == 1", { variables: VARIABLES });
-  const given = { tags: ["ab", "cd"], args: { x: 1 } };
+  const input = { tags: ["ab", "cd"], args: { x: 1 } };
   for (let round = 0; round < 3; round++) {
-    assert.deepEqual(expression.evaluate(given), { kind: "value", value: true });
+    assert.deepEqual(expression.evaluate(input), { kind: "value", value: true });
     assert.equal(expression.evaluate({}).kind, "error");
-    assert.equal(expression.evaluate({ ...given, args: {} }).kind, "error");
+    assert.equal(expression.evaluate({ ...input, args: {} }).kind, "error");
   }
 });

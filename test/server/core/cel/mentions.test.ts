@@ -21,9 +21,9 @@ test("mentions are reported with their positions", () => {
     const compiled = compileExpression(source, { variables: VARIABLES, result: "bool" });
     assert.equal(compiled.kind, "compiled", source);
     if (compiled.kind !== "compiled") continue;
-    const told = compiled.expression.mentions.map(
+    const found = compiled.expression.mentions.map(
       ({ subject, how, texts, column }) => `${subject} ${how} ${texts} ${column}`,
     );
-    assert.deepEqual(told, mentions, source);
+    assert.deepEqual(found, mentions, source);
   }
 });

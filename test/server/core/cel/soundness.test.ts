@@ -132,7 +132,7 @@ const { expression } = fc.letrec<Record<Kind, string>>((tie) => {
   };
 });
 
-const given = fc.record({
+const input = fc.record({
   s: fc.string({ unit: "binary", maxLength: 12 }),
   n: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
   l: fc.array(fc.string({ maxLength: 4 }), { maxLength: 4 }),
@@ -144,7 +144,7 @@ const report = { verbose: 1, endOnFailure: true } as const;
 test("an expression that is accepted without dyn has no type error and a value of its type", (context) => {
   let [accepted, refused, unknown] = [0, 0, 0];
   fc.assert(
-    fc.property(expression, given, (source, variables) => {
+    fc.property(expression, input, (source, variables) => {
       const compiled = compileExpression(source, { variables: VARIABLES, result: "any" });
       const parsed = parseSource(source);
       if (compiled.kind === "refused" || parsed.kind === "refused") {
@@ -174,7 +174,7 @@ test("an expression that is accepted without dyn has no type error and a value o
 
 test("an expression within its static bound is never stopped by a limit of that size", () => {
   fc.assert(
-    fc.property(expression, given, (source, variables) => {
+    fc.property(expression, input, (source, variables) => {
       const free = compileExpression(source, { variables: VARIABLES, result: "any" });
       if (free.kind === "refused" || free.expression.costBound === undefined) return;
       const costLimit = free.expression.costBound;
@@ -233,7 +233,7 @@ test("any text is compiled or refused, compiled ones evaluate, and nothing throw
     expression.map((one) => one.slice(1)),
   );
   fc.assert(
-    fc.property(text, given, (source, variables) => {
+    fc.property(text, input, (source, variables) => {
       const compiled = compileExpression(source, { variables: VARIABLES, result: "any" });
       if (compiled.kind === "refused") {
         assert.ok(compiled.problems.length > 0);

@@ -64,7 +64,7 @@ function drawn(schema: JsonSchema, depth = 0): Arbitrary<unknown> {
     : fc.oneof(...right.map((arbitrary) => ({ weight: Math.ceil(12 / right.length), arbitrary })), wrong);
 }
 
-const told = (errors: readonly ErrorObject[]): readonly string[] =>
+const errorTexts = (errors: readonly ErrorObject[]): readonly string[] =>
   errors
     .map(({ instancePath, schemaPath, keyword, params, schema }) =>
       JSON.stringify([instancePath, schemaPath, keyword, params, schema]),
@@ -79,7 +79,7 @@ for (const [name, { json }] of Object.entries({ deploymentSchema, nodeFileSchema
       fc.property(drawn(json), (value) => {
         const errors = whole(value) ? [] : (whole.errors ?? []);
         found += errors.length;
-        assert.deepEqual(told(validate(json, value)), told(errors));
+        assert.deepEqual(errorTexts(validate(json, value)), errorTexts(errors));
       }),
       { numRuns: RUNS },
     );

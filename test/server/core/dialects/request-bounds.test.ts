@@ -170,8 +170,8 @@ test("images fetched by the provider count as images", () => {
 test("a form counts its files as audio or images, whichever is more, and its text", () => {
   const part = (head: string, body: string) => `--XX\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
   const audio = `${part('name="file"; filename="a.mp3"', "\x01".repeat(6_000_000))}--XX--\r\n`;
-  const heard = bounds("/v1/audio/transcriptions", audio).input;
-  assert.ok(heard >= 100_000 && heard < 140_000, String(heard));
+  const result = bounds("/v1/audio/transcriptions", audio).input;
+  assert.ok(result >= 100_000 && result < 140_000, String(result));
   const image = part('name="image[]"; filename="a.png"', "\x01".repeat(20_000));
   const seen = bounds("/v1/images/edits", `${image}${image}--XX--\r\n`).input;
   assert.ok(seen >= 2 * IMAGE_TOKENS && seen < 2 * IMAGE_TOKENS + 40_000, String(seen));

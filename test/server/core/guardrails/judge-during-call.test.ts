@@ -97,12 +97,12 @@ test("shadow findings and skipped rules are reported once", () => {
     { name: "then", action: "deny", when: 'labels["pii/X"] > 0.5', on_error: "fail_open", requires: ["late"] },
   ] as const;
   const { before, after } = judged({ rules, now: shadow("now"), late: shadow("late") });
-  const told = ({ skipped, shadow: found }: typeof after) => [
+  const ruleAndDetectorNames = ({ skipped, shadow: found }: typeof after) => [
     skipped.map((fault) => fault.rule),
     found.map((one) => one.detector),
   ];
-  assert.deepEqual(told(before), [["now"], ["now"]]);
-  assert.deepEqual(told(after), [["then"], ["late"]]);
+  assert.deepEqual(ruleAndDetectorNames(before), [["now"], ["now"]]);
+  assert.deepEqual(ruleAndDetectorNames(after), [["then"], ["late"]]);
 });
 
 test("a rule that cannot be evaluated over all findings is an error", () => {

@@ -32,7 +32,7 @@ const verdictOf = (deployment: string, profile: string): Verdict =>
     .decide("llm", chat);
 
 /** Returns a text such as `deny by m0D, after m1A; skipped m0O`. */
-function told(verdict: Verdict): string {
+function verdictText(verdict: Verdict): string {
   const by = verdict.kind === "allow" ? "" : ` by ${verdict.by.rule}`;
   const decisions = verdict.decisions.map((one) => one.rule).join(" ");
   const skipped = verdict.skipped.map((one) => one.rule).join(" ");
@@ -65,7 +65,7 @@ const DECIDED: readonly (readonly [deployment: string, profile: string, verdict:
 
 test("the deployment's list is mandatory, an allow ends only its own list, and the first match of a list wins", () => {
   for (const [deployment, profile, verdict] of DECIDED) {
-    assert.equal(told(verdictOf(deployment, profile)), verdict, `${deployment} | ${profile}`);
+    assert.equal(verdictText(verdictOf(deployment, profile)), verdict, `${deployment} | ${profile}`);
   }
 });
 

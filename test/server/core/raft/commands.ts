@@ -61,10 +61,10 @@ const LIMITS = [
 const MORE_LIMITS = ["maxUncommittedBytes", "maxUncommittedEntries", "maxApplyingBytes"] as const;
 
 function limitsOf(words: Words): Limits {
-  const given = [...LIMITS, ...MORE_LIMITS].map(
+  const input = [...LIMITS, ...MORE_LIMITS].map(
     (name) => [name, numberOption(words, name, WIDE_LIMITS[name])] as const,
   );
-  return { ...WIDE_LIMITS, ...Object.fromEntries(given), random: () => 0 };
+  return { ...WIDE_LIMITS, ...Object.fromEntries(input), random: () => 0 };
 }
 
 function changeOf({ rest, options }: Words): ConfChange {
@@ -212,18 +212,18 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 
 /** Runs one line of a script and returns its trace. */
 export function runCommand(cluster: ScriptCluster, line: string): readonly string[] {
-  const words = line.split(" ").filter((word) => word !== "");
-  const name = words[0] ?? "";
-  const isQuiet = words.at(-1) === "quiet";
+  const text = line.split(" ").filter((word) => word !== "");
+  const name = text[0] ?? "";
+  const isQuiet = text.at(-1) === "quiet";
   const command = COMMANDS[name];
   if (command === undefined) throw new Error(`there is no command ${name}`);
-  const given = words.slice(1, isQuiet ? -1 : undefined);
-  const plain = given.filter((word) => !word.includes("="));
+  const argumentText = text.slice(1, isQuiet ? -1 : undefined);
+  const plain = argumentText.filter((word) => !word.includes("="));
   command(cluster, {
     ids: plain.filter((word) => /^\d+$/.test(word)).map(Number),
     rest: plain.filter((word) => !/^\d+$/.test(word)),
     options: new Map(
-      given.flatMap((word) => {
+      argumentText.flatMap((word) => {
         const at = word.indexOf("=");
         return at === -1 ? [] : [[word.slice(0, at), word.slice(at + 1)] as const];
       }),

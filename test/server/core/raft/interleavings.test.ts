@@ -146,8 +146,8 @@ test("every interleaving keeps raft's safety, and the cluster recovers when the 
       total.committed += committed;
       total.reads += reads;
     } catch (error) {
-      const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      throw new Error(`seed ${seed} fails (GATEWAY_SEED=${seed} runs it alone): ${why}`);
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      throw new Error(`seed ${seed} fails (GATEWAY_SEED=${seed} runs it alone): ${reason}`);
     }
   }
   t.diagnostic(`${seeds.length} seeds: ${total.terms} terms, ${total.committed} entries, ${total.reads} reads`);

@@ -59,7 +59,7 @@ export function createScriptCluster(): ScriptCluster {
   const nodes = new Map<NodeId, Node>();
   let checker = createChecker();
   const cuts = new Set<string>();
-  const said = new Map<NodeId, string>();
+  const lastLines = new Map<NodeId, string>();
   let net: Message[] = [];
   let trace: string[] = [];
   const note = (line: string) => {
@@ -79,8 +79,8 @@ export function createScriptCluster(): ScriptCluster {
       if (softState !== undefined || hardState !== undefined) {
         const { role, term, vote, lead, commit } = raft.status();
         const line = `${id} ${role} term=${term} vote=${vote ?? "-"} lead=${lead ?? "-"}`;
-        if (said.get(id) !== line) note(line);
-        said.set(id, line);
+        if (lastLines.get(id) !== line) note(line);
+        lastLines.set(id, line);
         if (hardState !== undefined && commit > 1) note(`${id} commit ${commit}`);
       }
       if (snapshot !== undefined) note(`${id} to install ${snapshotText(snapshot)}`);
@@ -106,13 +106,13 @@ export function createScriptCluster(): ScriptCluster {
     clear() {
       nodes.clear();
       cuts.clear();
-      said.clear();
+      lastLines.clear();
       net = [];
       checker = createChecker();
     },
     add(id, first, limits) {
       nodes.set(id, createNode(id, first, limits));
-      said.set(id, `${id} follower term=${first.term} vote=- lead=-`);
+      lastLines.set(id, `${id} follower term=${first.term} vote=- lead=-`);
     },
     takeTrace() {
       const taken = trace;
@@ -181,7 +181,7 @@ export function createScriptCluster(): ScriptCluster {
       crash(of);
       checker.restart(of);
       const { term, vote } = of.raft.status();
-      said.set(id, `${id} follower term=${term} vote=${vote ?? "-"} lead=-`);
+      lastLines.set(id, `${id} follower term=${term} vote=${vote ?? "-"} lead=-`);
     },
   };
   return cluster;

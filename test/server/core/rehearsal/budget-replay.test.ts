@@ -15,39 +15,39 @@ const request = (at: number, facts: Partial<ReplayedRequest> = {}): ReplayedRequ
   ...facts,
 });
 const nothing = () => ({ least: 0, most: 0 });
-const told = (fits: ReturnType<BudgetReplay["fits"]>): string => (typeof fits === "string" ? fits : fits.kind);
+const fitText = (fits: ReturnType<BudgetReplay["fits"]>): string => (typeof fits === "string" ? fits : fits.kind);
 
 describe("replayed budget", () => {
   test("refuses the request that no longer fits, and admits again in the next window", () => {
     const replay = new BudgetReplay(nothing);
-    const said = [0, 100, 200, 300].map((at) => {
+    const found = [0, 100, 200, 300].map((at) => {
       const fits = replay.fits(terms(30), request(at));
       if (fits === "fits") replay.charge(terms(30), request(at), true);
-      return told(fits);
+      return fitText(fits);
     });
-    assert.deepEqual(said, ["fits", "fits", "fits", "exhausted"]);
-    assert.equal(told(replay.fits(terms(30), request(HOUR))), "fits");
+    assert.deepEqual(found, ["fits", "fits", "fits", "exhausted"]);
+    assert.equal(fitText(replay.fits(terms(30), request(HOUR))), "fits");
   });
 
   test("does not guess if requests overlap, costs are unknown, or the window began before the records", () => {
     const overlapping = new BudgetReplay(nothing);
     overlapping.charge(terms(25), request(0, { totalMs: 500, units: 10, most: 20 }), true);
-    assert.equal(told(overlapping.fits(terms(25), request(100))), "unknown");
-    assert.equal(told(overlapping.fits(terms(25), request(600))), "fits");
+    assert.equal(fitText(overlapping.fits(terms(25), request(100))), "unknown");
+    assert.equal(fitText(overlapping.fits(terms(25), request(600))), "fits");
     const unpriced = new BudgetReplay(nothing);
     unpriced.charge(terms(25), request(0, { units: undefined, most: undefined }), true);
-    assert.equal(told(unpriced.fits(terms(25), request(100))), "unknown");
+    assert.equal(fitText(unpriced.fits(terms(25), request(100))), "unknown");
     const begun = new BudgetReplay(() => ({ least: 0, most: Number.POSITIVE_INFINITY }));
-    assert.equal(told(begun.fits(terms(25), request(100))), "unknown");
+    assert.equal(fitText(begun.fits(terms(25), request(100))), "unknown");
     const spent = new BudgetReplay(() => ({ least: 20, most: 20 }));
-    assert.equal(told(spent.fits(terms(25), request(100))), "exhausted");
+    assert.equal(fitText(spent.fits(terms(25), request(100))), "exhausted");
   });
 
   test("treats a request that may be refused as one that may cost nothing", () => {
     const replay = new BudgetReplay(nothing);
     replay.charge(terms(20), request(0, { units: 15, most: 15 }), false);
-    assert.equal(told(replay.fits(terms(20), request(100))), "unknown");
-    assert.equal(told(replay.fits(terms(30), request(100))), "fits");
+    assert.equal(fitText(replay.fits(terms(20), request(100))), "unknown");
+    assert.equal(fitText(replay.fits(terms(30), request(100))), "fits");
     assert.deepEqual({ ...replay.driftOf(terms(20), 100) }.hasLess, true);
   });
 
@@ -55,8 +55,8 @@ describe("replayed budget", () => {
     const replay = new BudgetReplay(nothing);
     const open = (at: number) => request(at, { least: 5, most: 1_000 });
     replay.charge(terms(100), open(0), true);
-    assert.equal(told(replay.fits(terms(100), open(100))), "fits");
-    assert.equal(told(replay.fits(terms(12), open(100))), "unknown");
-    assert.equal(told(replay.fits(terms(10), open(100))), "exhausted");
+    assert.equal(fitText(replay.fits(terms(100), open(100))), "fits");
+    assert.equal(fitText(replay.fits(terms(12), open(100))), "unknown");
+    assert.equal(fitText(replay.fits(terms(10), open(100))), "exhausted");
   });
 });

@@ -143,7 +143,7 @@ test("with lost, duplicated, late or outdated reports sums are never too high, a
         ["n1", "n2", "n3"].map((id) => [id, { inc: 1, seq: 0, sent: undefined as undefined | ReturnType<typeof add> }]),
       );
       let expected = 0;
-      let told = 0;
+      let calls = 0;
       for (const { node, what, amount } of steps) {
         const known = nodes.get(node)!;
         if (what === "restart") {
@@ -156,7 +156,7 @@ test("with lost, duplicated, late or outdated reports sums are never too high, a
           if (known.sent !== undefined) at.run(known.sent);
           continue;
         }
-        told += amount;
+        calls += amount;
         // A lost report was never sent by a killed node, so its number is used by the next.
         if (what === "lost") continue;
         known.seq += 1;
@@ -165,7 +165,7 @@ test("with lost, duplicated, late or outdated reports sums are never too high, a
         expected += amount;
       }
       assert.equal(sums(at.state)[0], expected);
-      assert.ok(expected <= told);
+      assert.ok(expected <= calls);
       assert.equal(
         metered(at.state).reduce((sum, { answers }) => sum + answers, 0),
         expected,

@@ -107,15 +107,15 @@ test("a pending level is reported with the members' versions, and not if all sup
 });
 
 test("the level rises once all members reported theirs, up to the common maximum", () => {
-  const told = [
+  const result = [
     member("n1", { feature: [1, 3], version: "0.3.0" }),
     member("n2", { feature: [1, 2], version: "0.2.0" }),
   ];
-  const standing = bench({ members: told, feature: { min: 1, max: 3 } });
-  assert.ok(isLevelRising(standing.state));
-  standing.ok(commands.featSet({ level: 2 }));
-  assert.ok(!isLevelRising(standing.state), "the third level waits for n2");
-  assert.ok(isLevelRising(bench({ members: [...told, member("n3")] }).state), "n3 has told nothing yet");
+  const state = bench({ members: result, feature: { min: 1, max: 3 } });
+  assert.ok(isLevelRising(state.state));
+  state.ok(commands.featSet({ level: 2 }));
+  assert.ok(!isLevelRising(state.state), "the third level waits for n2");
+  assert.ok(isLevelRising(bench({ members: [...result, member("n3")] }).state), "n3 has told nothing yet");
   assert.ok(isLevelRising(bench({ members: [] }).state));
 });
 

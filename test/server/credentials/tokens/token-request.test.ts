@@ -131,8 +131,8 @@ test("an answer that is not a token is reported by status and code alone", async
       assert.match(error.reason, reason);
       assert.equal(error.isPermanent, isPermanent, error.reason);
       assert.equal(error.code, "credential_unavailable");
-      const said = `${error.message} ${error.reason} ${error.stack} ${JSON.stringify(error.cause ?? "")}`;
-      assert.ok(!said.includes("CANARY") && !said.includes(SECRET), said);
+      const text = `${error.message} ${error.reason} ${error.stack} ${JSON.stringify(error.cause ?? "")}`;
+      assert.ok(!text.includes("CANARY") && !text.includes(SECRET), text);
       if (status === 429) assert.equal(error.pauseMs, 7_000);
       return true;
     });

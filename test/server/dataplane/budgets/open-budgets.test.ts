@@ -196,10 +196,10 @@ test("a cost known beforehand is charged whatever the usage; an unknown one by t
   flat.settle(tokens(100));
   assert.equal(flat.spent, 3);
   const unknown = spendingOf(rule, 0, { demand: { kind: "atLeast", units: 1 } });
-  const told = heldOf(ask(() => node.budgets.reserve(unknown)));
-  assert.equal(told.reserved, 1);
-  told.settle(tokens(30));
-  assert.equal(told.spent, 30);
+  const result = heldOf(ask(() => node.budgets.reserve(unknown)));
+  assert.equal(result.reserved, 1);
+  result.settle(tokens(30));
+  assert.equal(result.spent, 30);
 });
 
 test("requests reserve what similar complete ones cost; broken ones are not averaged", async () => {

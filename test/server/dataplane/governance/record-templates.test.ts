@@ -37,10 +37,10 @@ function verdictOf(by: Decision): Verdict {
     : { kind: "deny", code: "policy_denied", message: "no", by, ...weighed };
 }
 
-function recorded(verdict: Verdict, request: DecidedRequest, standing: EffectiveProfile): DecisionRecord {
+function recorded(verdict: Verdict, request: DecidedRequest, state: EffectiveProfile): DecisionRecord {
   const records: DecisionRecord[] = [];
   const trail = { record: (record: DecisionRecord) => void records.push(record), recordFailedAuthentication() {} };
-  settleVerdict(verdict, request, standing, { trail, metrics, log: nullLog, facts: { allowedBy: undefined } });
+  settleVerdict(verdict, request, state, { trail, metrics, log: nullLog, facts: { allowedBy: undefined } });
   return records[0] ?? assert.fail("nothing was recorded");
 }
 

@@ -103,10 +103,10 @@ test("an answer with optional usage is charged what it reports, and nothing with
   answer(silent.meter, 200, JSON_ANSWER, JSON.stringify({ object: "list" }));
   silent.meter.close();
   assert.deepEqual([silent.charge?.spent, silent.missing()], [0, 0]);
-  const told = await metered({ route: MAYBE, isUnknown: true });
-  answer(told.meter, 200, JSON_ANSWER, UNARY);
-  told.meter.close();
-  assert.equal(told.charge?.spent, 42);
+  const result = await metered({ route: MAYBE, isUnknown: true });
+  answer(result.meter, 200, JSON_ANSWER, UNARY);
+  result.meter.close();
+  assert.equal(result.charge?.spent, 42);
 });
 
 const whole = (usage: unknown): string => JSON.stringify({ choices: [{ message: { content: "hi" } }], usage });

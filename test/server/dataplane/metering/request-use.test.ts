@@ -14,11 +14,11 @@ function begin(of: Partial<Parameters<typeof beginUse>[2]> = {}) {
   const asked = { hop: "llm", provider: "p", label: "gpt-*", route: "chat_completions", ...of } as const;
   const use = beginUse({ add: (it) => added.push(it) }, user, asked);
   assert.ok(use !== undefined);
-  const told = () =>
+  const addedRows = () =>
     added.map(({ provider, model, requests, failed, tokens, unmeasured, units }) =>
       [provider, model, requests, failed, tokens?.inputTokens ?? "-", unmeasured, units].join(" "),
     );
-  return { use, added, told };
+  return { use, added, told: addedRows };
 }
 
 test("a request is reported once, with its usage", () => {

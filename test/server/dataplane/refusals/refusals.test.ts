@@ -199,9 +199,9 @@ test("callers with invented identities fill neither list nor memory and displace
 
 test("a waiting reader is notified once, at the next refusal", () => {
   const { refusals } = open();
-  let told = 0;
-  refusals.awaitChange(() => void told++);
+  let calls = 0;
+  refusals.awaitChange(() => void calls++);
   refusals.refused(denied(undefined));
   refusals.refused(denied(undefined));
-  assert.equal(told, 1);
+  assert.equal(calls, 1);
 });

@@ -54,7 +54,7 @@ export function openCountedBudgets(): CountedBudgets {
       Object.defineProperty(wrapped, method, {
         value: (...args: never[]) => {
           if (ENDS.some((end) => end === method)) open.delete(charge);
-          return (charge[method] as (...given: never[]) => void).apply(charge, args);
+          return (charge[method] as (...input: never[]) => void).apply(charge, args);
         },
       });
     }

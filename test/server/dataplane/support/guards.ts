@@ -25,8 +25,10 @@ export function guardOf(guardrails: object, own: Readonly<Record<string, Detecto
   if (config === undefined) throw new Error(JSON.stringify(read.problems));
   const compiled = compileEnsemble(config, {
     build: (detector, name) => {
-      const given = own[name];
-      return given === undefined ? createPiiDetector(detector, name, true) : { kind: "detector", detector: given };
+      const detectorInput = own[name];
+      return detectorInput === undefined
+        ? createPiiDetector(detector, name, true)
+        : { kind: "detector", detector: detectorInput };
     },
   });
   if (compiled.kind === "refused") throw new Error(JSON.stringify(compiled.problems));

@@ -49,6 +49,6 @@ test("topics from a real sentence encoder match the reference", { skip, timeout:
     assert.equal(one?.label, topic, texts[at]);
     assert.ok(Math.abs((one?.score ?? 0) - score) <= 1e-4, `${texts[at]}: ${one?.score}, not ${score}`);
   });
-  const told = found.map(([one], at) => ((one?.score ?? 0) >= 0.5 && at < 7 ? (one?.label ?? "") : ""));
-  assert.deepEqual(told.slice(0, 6), ["medicine", "finance", "", "", "medicine", "finance"]);
+  const reported = found.map(([one], at) => ((one?.score ?? 0) >= 0.5 && at < 7 ? (one?.label ?? "") : ""));
+  assert.deepEqual(reported.slice(0, 6), ["medicine", "finance", "", "", "medicine", "finance"]);
 });

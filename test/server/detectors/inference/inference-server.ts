@@ -90,8 +90,8 @@ export async function startInferenceServer(
     if (typeof read === "string") return read;
     const session = await sessionOf(model);
     const wanted = session.inputMetadata.map(({ name, type }) => `${name} ${TYPES[type]}`).sort();
-    const given = read.inputs.map(({ name, datatype }) => `${name} ${datatype}`).sort();
-    if (wanted.join() !== given.join()) return `inputs are ${wanted.join()}, not ${given.join()}`;
+    const inputTypes = read.inputs.map(({ name, datatype }) => `${name} ${datatype}`).sort();
+    if (wanted.join() !== inputTypes.join()) return `inputs are ${wanted.join()}, not ${inputTypes.join()}`;
     if (read.rows > server.mostRows) return `at most ${server.mostRows} at once`;
     const { Tensor } = createRequire(import.meta.url)(runtime);
     const feeds = Object.fromEntries(
@@ -119,7 +119,7 @@ export async function startInferenceServer(
     if (rest === "ready") return void response.writeHead(server.isReady ? 200 : 400).end();
     if (rest === "") {
       const { inputMetadata, outputMetadata } = await sessionOf(name);
-      const told = (all: Session["inputMetadata"]): readonly object[] =>
+      const tensorMetadata = (all: Session["inputMetadata"]): readonly object[] =>
         all.map(({ name, type, shape }) => ({
           name,
           datatype: TYPES[type],
@@ -129,8 +129,8 @@ export async function startInferenceServer(
         name,
         versions: [server.version],
         platform: "onnxruntime_onnx",
-        inputs: told(inputMetadata),
-        outputs: told(outputMetadata),
+        inputs: tensorMetadata(inputMetadata),
+        outputs: tensorMetadata(outputMetadata),
         ...server.told,
       });
     }

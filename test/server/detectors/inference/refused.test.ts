@@ -196,14 +196,14 @@ for (const [what, config, problem] of CASES) {
 test("a package that is not installed is named with the command that installs it", () => {
   const own = { library: undefined, tokenizer_library: undefined, model: "/no.onnx", tokenizer: "/no.json" };
   const built = build(configOf("nlp", folder, own));
-  const told = built.kind === "refused" ? built.problems.map(({ message }) => message) : [];
+  const found = built.kind === "refused" ? built.problems.map(({ message }) => message) : [];
   assert.ok(
-    told.includes(
+    found.includes(
       "this needs the package onnxruntime-node: install it with `npm install --no-save --ignore-scripts onnxruntime-node@1.30.0`",
     ),
   );
   assert.ok(
-    told.includes(
+    found.includes(
       "this needs the package tokenizers: install it with `npm install --no-save --ignore-scripts tokenizers@0.23.2`",
     ),
   );

@@ -9,6 +9,7 @@ import { DetectorError } from "../../../../src/server/core/guardrails/index.ts";
 import { sendBinary } from "./inference-server.ts";
 import {
   answering,
+  answerTo,
   type Err,
   fresh,
   headOf,
@@ -18,7 +19,6 @@ import {
   served,
   server,
   TEXT,
-  told,
   withAll,
   withOwn,
 } from "./served-setting.ts";
@@ -83,13 +83,13 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
   [
     "NaN",
     (inferred, response) =>
-      answering(response, JSON.stringify(told(inferred)).replace(/"data":\[[^,\]]*/, '"data":[NaN')),
+      answering(response, JSON.stringify(answerTo(inferred)).replace(/"data":\[[^,\]]*/, '"data":[NaN')),
     /not JSON/,
   ],
   [
     "more than a number holds",
     (inferred, response) =>
-      answering(response, JSON.stringify(told(inferred)).replace(/"data":\[[^,\]]*/, '"data":[1e999')),
+      answering(response, JSON.stringify(answerTo(inferred)).replace(/"data":\[[^,\]]*/, '"data":[1e999')),
     /a value that is not a number/,
   ],
   [
@@ -100,14 +100,14 @@ const FAULTS: readonly (readonly [string, Err, RegExp])[] = [
   [
     "cut off",
     (inferred, response) => {
-      response.writeHead(200, { "content-length": 10_000 }).write(JSON.stringify(told(inferred)).slice(0, 40));
+      response.writeHead(200, { "content-length": 10_000 }).write(JSON.stringify(answerTo(inferred)).slice(0, 40));
       setImmediate(() => response.socket?.destroy());
     },
     /the request to its server failed/,
   ],
   [
     "half an answer",
-    (inferred, response) => answering(response, JSON.stringify(told(inferred)).slice(0, 60)),
+    (inferred, response) => answering(response, JSON.stringify(answerTo(inferred)).slice(0, 60)),
     /not JSON/,
   ],
   ["without end", (_, response) => answering(response, " ".repeat(1 << 20)), /longer than \d+ bytes/],

@@ -64,7 +64,7 @@ export const answering = (response: ServerResponse, value: unknown): void =>
     .end(typeof value === "string" ? value : JSON.stringify(value));
 
 /** The correct answer with replaced members of its output or of itself. */
-export const told = ({ id, output }: Inferred, own: object = {}, all: object = {}): object => ({
+export const answerTo = ({ id, output }: Inferred, own: object = {}, all: object = {}): object => ({
   id,
   model_name: "m",
   model_version: "1",
@@ -74,11 +74,11 @@ export const told = ({ id, output }: Inferred, own: object = {}, all: object = {
 export const withOwn =
   (own: (output: Inferred["output"]) => object): Err =>
   (inferred, response) =>
-    answering(response, told(inferred, own(inferred.output)));
+    answering(response, answerTo(inferred, own(inferred.output)));
 export const withAll =
   (all: object | ((inferred: Inferred) => object)): Err =>
   (inferred, response) =>
-    answering(response, told(inferred, {}, typeof all === "function" ? all(inferred) : all));
+    answering(response, answerTo(inferred, {}, typeof all === "function" ? all(inferred) : all));
 export const replaced = (output: Inferred["output"], value: unknown): object => ({
   data: Array.from(output.data, (number, index): unknown => (index === 0 ? value : Number(number))),
 });

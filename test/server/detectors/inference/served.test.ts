@@ -9,7 +9,19 @@ import { test } from "node:test";
 import { DetectorError } from "../../../../src/server/core/guardrails/index.ts";
 import { createSessions } from "../../../../src/server/detectors/inference/index.ts";
 import { texts } from "../../../reference/inference/texts.ts";
-import { answering, at, folder, fresh, here, honest, served, server, TEXT, told, withOwn } from "./served-setting.ts";
+import {
+  answering,
+  answerTo,
+  at,
+  folder,
+  fresh,
+  here,
+  honest,
+  served,
+  server,
+  TEXT,
+  withOwn,
+} from "./served-setting.ts";
 import { build, detect, missing, opened, scannedOf } from "./support.ts";
 
 test("findings equal those of the same graph in this process, in JSON and binary, in any batch", {
@@ -177,7 +189,7 @@ test("examples are embedded again if the server has another version, and labels 
   // Answers that alternate between versions cannot be combined.
   server.err = (inferred, response) => {
     const { length } = server.asked;
-    answering(response, told(inferred, {}, { model_version: String(length % 2) }));
+    answering(response, answerTo(inferred, {}, { model_version: String(length % 2) }));
   };
   await assert.rejects(detect(embed, [TEXT]), /now has another model|two versions/);
 

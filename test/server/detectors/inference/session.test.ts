@@ -36,7 +36,7 @@ function watched(options: SessionsOptions = {}, limits?: Parameters<typeof start
       Object.assign(seen, readings, { ended: [], refused: 0 });
       return {
         addWorkSeconds() {},
-        countEnded: (why) => void seen.ended.push(why),
+        countEnded: (reason) => void seen.ended.push(reason),
         countRefused() {
           seen.refused += 1;
         },

@@ -51,17 +51,17 @@ function judgeWith(own: Partial<Own>, say: string | Partial<ModelAnswer> | CallM
   const callModel: CallModel = async (question, signal) => {
     asked.push(question);
     if (typeof say === "function") return await say(question, signal);
-    const said = typeof say === "string" ? { text: say } : say;
-    return { text: "", isFinished: true, promptTokens: countOf(question), ...said };
+    const expectedText = typeof say === "string" ? { text: say } : say;
+    return { text: "", isFinished: true, promptTokens: countOf(question), ...expectedText };
   };
   const built = createJudge(configOf(own, common), "judge", { callModel, speaksCompat: true });
   assert.ok(built.kind === "detector", JSON.stringify(built));
   return {
     asked,
     async detect(texts, all = []) {
-      const given = texts.map((text) => all.find((segment) => segment.text === text) ?? scannedOf(text).segment);
+      const scanned = texts.map((text) => all.find((segment) => segment.text === text) ?? scannedOf(text).segment);
       const found = await built.detector.detect(
-        given.map((segment) => ({ segment, windows: undefined })),
+        scanned.map((segment) => ({ segment, windows: undefined })),
         all,
         AbortSignal.timeout(10_000),
       );
@@ -285,10 +285,10 @@ test("a guard whose server drops labels or text is refused, since it would alway
       await assert.rejects(judge.detect(["a text"]), expected);
       assert.equal(judge.asked.length, 3, "it is not asked again at once");
     }
-    const sound = judgeWith({ format }, format === "guard_codes" ? "safe" : "User Safety: safe");
-    await sound.detect(["a text"]);
-    await sound.detect(["a text"]);
-    assert.equal(sound.asked.length, 5, "it is proved once");
+    const valid = judgeWith({ format }, format === "guard_codes" ? "safe" : "User Safety: safe");
+    await valid.detect(["a text"]);
+    await valid.detect(["a text"]);
+    assert.equal(valid.asked.length, 5, "it is proved once");
   }
 });
 

@@ -217,8 +217,8 @@ describe("messages and their answers", () => {
     test(what, () => {
       const peer = exchange({ mode });
       for (const [move, ...said] of moves) {
-        const told = move === "left" ? peer.leave() : "side" in move ? peer.arrive(move) : peer.decide(move);
-        assert.deepEqual(told, said);
+        const expectedText = move === "left" ? peer.leave() : "side" in move ? peer.arrive(move) : peer.decide(move);
+        assert.deepEqual(expectedText, said);
       }
     });
   }

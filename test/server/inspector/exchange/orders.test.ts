@@ -56,27 +56,27 @@ test(`messages in any order are answered correctly (SEED=${SEED})`, () => {
       // Mostly in order, since other runs end early.
       const what = step === 0 && below(4) > 0 ? headers(below(4) === 0) : arrival();
       const isVerdict: boolean = peer.inspected.length > 0 && !isDecided && below(2) === 0;
-      const said: readonly string[] = isVerdict
+      const result: readonly string[] = isVerdict
         ? peer.decide(verdict())
         : below(15) === 0
           ? peer.leave()
           : peer.arrive(what);
       if (isVerdict) isDecided = true;
-      else if (what.side === "request" && what.kind === "body" && said.length > 0) chunksIn += 1;
-      log.push(`${isVerdict ? "verdict" : JSON.stringify(what)} -> ${said.join("; ")}`);
-      const told = `seed ${SEED} run ${run} mode ${mode}\n${log.join("\n")}`;
-      if (isOver) assert.deepEqual(said, [], told);
-      for (const word of said) {
+      else if (what.side === "request" && what.kind === "body" && result.length > 0) chunksIn += 1;
+      log.push(`${isVerdict ? "verdict" : JSON.stringify(what)} -> ${result.join("; ")}`);
+      const text = `seed ${SEED} run ${run} mode ${mode}\n${log.join("\n")}`;
+      if (isOver) assert.deepEqual(result, [], text);
+      for (const word of result) {
         reached.add(word.replace(/".*"/, ""));
         const goesOn = /^(chunk (itself|")|piece|trailers)/.test(word);
-        assert.ok(!goesOn || isDecided, `it goes on before it was judged: ${told}`);
-        assert.ok(!/^(chunk|headers ask)/.test(word) || mode === "streamed", `an answer of the other mode: ${told}`);
-        assert.ok(!word.startsWith("piece") || mode === "duplex", `an answer of the other mode: ${told}`);
+        assert.ok(!goesOn || isDecided, `it goes on before it was judged: ${text}`);
+        assert.ok(!/^(chunk|headers ask)/.test(word) || mode === "streamed", `an answer of the other mode: ${text}`);
+        assert.ok(!word.startsWith("piece") || mode === "duplex", `an answer of the other mode: ${text}`);
         if (word.startsWith("chunk")) chunksOut += 1;
       }
-      assert.ok(chunksOut <= chunksIn, `more answers than chunks: ${told}`);
-      isOver ||= said.some((word) => /^(refuse|fail)/.test(word));
-      assert.ok(!isOver || peer.isOver(), told);
+      assert.ok(chunksOut <= chunksIn, `more answers than chunks: ${text}`);
+      isOver ||= result.some((word) => /^(refuse|fail)/.test(word));
+      assert.ok(!isOver || peer.isOver(), text);
     }
     assert.ok(peer.inspected.length <= 1, `inspected twice: seed ${SEED} run ${run}`);
   }

@@ -61,8 +61,8 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
       return { kind, bytes: Buffer.from(bytes), head: HEAD };
     };
     const took = (steps: readonly Step[]): boolean => {
-      const told = `seed ${SEED} run ${run} ${request} ${mode} ${peer}\n${log.join("\n")}\n${JSON.stringify(steps)}`;
-      assert.ok(!isOver || steps.length === 0, `said after the last word: ${told}`);
+      const text = `seed ${SEED} run ${run} ${request} ${mode} ${peer}\n${log.join("\n")}\n${JSON.stringify(steps)}`;
+      assert.ok(!isOver || steps.length === 0, `said after the last word: ${text}`);
       let isFed = false;
       for (const step of steps) {
         reached.add(step.do === "answer" ? `${step.answer.side} ${step.answer.kind}` : step.do);
@@ -76,16 +76,16 @@ test(`response messages in any order are answered correctly (SEED=${SEED})`, () 
         const { answer } = step;
         if (answer.kind === "chunk") {
           answers += 1;
-          assert.equal(mode, "streamed", told);
+          assert.equal(mode, "streamed", text);
           if (answer.replacement === "itself") left = allowed;
           else if (answer.replacement !== "nothing") left += String(answer.replacement);
         }
         if (answer.kind === "piece") {
-          assert.equal(mode, "duplex", told);
+          assert.equal(mode, "duplex", text);
           left += String(answer.bytes);
         }
-        assert.ok(allowed.startsWith(left), `${left} of ${allowed} went on: ${told}`);
-        assert.ok(answers <= chunks, `more answers than chunks: ${told}`);
+        assert.ok(allowed.startsWith(left), `${left} of ${allowed} went on: ${text}`);
+        assert.ok(answers <= chunks, `more answers than chunks: ${text}`);
       }
       return isFed;
     };

@@ -33,13 +33,13 @@ interface Terms {
 
 /** An exchange whose request was allowed. */
 function passed(mode: Mode, { request = "streamed", peer = mode, isRead = true }: Terms = {}) {
-  const told = exchange({
+  const result = exchange({
     mode: request,
     responses: { mode, requestHeaders: () => undefined, begin: () => (isRead ? EARLY : undefined) },
   });
-  told.arrive(headers(true, request, peer));
-  told.decide({ kind: "allow" });
-  return told;
+  result.arrive(headers(true, request, peer));
+  result.decide({ kind: "allow" });
+  return result;
 }
 
 type Move =
@@ -285,8 +285,8 @@ describe("response messages and their answers", () => {
         mode: "streamed",
         responses: { mode, requestHeaders: () => undefined, begin: () => undefined },
       });
-      const said = peer.arrive(headers(isEnd));
-      return isEnd ? peer.decide({ kind: "allow" }) : said;
+      const result = peer.arrive(headers(isEnd));
+      return isEnd ? peer.decide({ kind: "allow" }) : result;
     };
     assert.deepEqual(asked("streamed", false), ["headers ask response -length"]);
     assert.deepEqual(asked("streamed", true), ["headers response"]);

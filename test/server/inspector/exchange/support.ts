@@ -29,7 +29,7 @@ export function exchange(terms: Partial<ExchangeOptions> = {}): Told {
     responses: undefined,
     ...terms,
   });
-  const told = (steps: readonly Step[]): readonly string[] =>
+  const stepTexts = (steps: readonly Step[]): readonly string[] =>
     steps.map((step) => {
       if (step.do === "inspect") inspected.push(Buffer.from(step.request.body));
       return inWords(step);
@@ -41,11 +41,11 @@ export function exchange(terms: Partial<ExchangeOptions> = {}): Told {
         for (const one of news) steps.push(...opened.applyNews(one));
         steps.push(...opened.afterFeed());
       }
-      return told(steps);
+      return stepTexts(steps);
     },
-    tell: (news) => told(opened.applyNews(news)),
-    decide: (verdict) => told(opened.applyVerdict(verdict)),
-    leave: () => told(opened.endOfInput()),
+    tell: (news) => stepTexts(opened.applyNews(news)),
+    decide: (verdict) => stepTexts(opened.applyVerdict(verdict)),
+    leave: () => stepTexts(opened.endOfInput()),
     isOver: opened.isClosed,
     inspected,
   };

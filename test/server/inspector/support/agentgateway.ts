@@ -56,7 +56,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
   const { inspector, request: requestMode = "duplex", response: responseMode = "duplex" } = options;
   const { sendsResponseHeaders = true, allowsOverride = false, failsOpen = false } = options;
   const client = new ExternalProcessor(`127.0.0.1:${inspector}`, credentials.createInsecure());
-  const told: Said[] = [];
+  const reported: Said[] = [];
   const warnings: string[] = [];
 
   const server = createServer((asked, answer) => {
@@ -69,7 +69,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    told,
+    told: reported,
     warnings,
     async close() {
       server.closeAllConnections();
@@ -81,22 +81,22 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
 
   async function exchange(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const call = client.Process();
-    const heard = { request: new Inbox(), response: new Inbox() };
+    const inboxes = { request: new Inbox(), response: new Inbox() };
     const over = (): void => {
-      heard.request.put(undefined);
-      heard.response.put(undefined);
+      inboxes.request.put(undefined);
+      inboxes.response.put(undefined);
     };
-    call.on("data", (said: Said) => {
-      told.push(said);
-      const { immediate_response: direct, dynamic_metadata: metadata } = said;
-      if (metadata && said.request_headers === undefined && said.response_headers === undefined) {
+    call.on("data", (message: Said) => {
+      reported.push(message);
+      const { immediate_response: direct, dynamic_metadata: metadata } = message;
+      if (metadata && message.request_headers === undefined && message.response_headers === undefined) {
         warnings.push("dynamic_metadata after headers");
       }
       // Its body is a string there, so other bytes make the message undecodable.
       if (direct && !isUtf8(direct.body ?? Buffer.alloc(0))) call.cancel();
-      else if (direct) for (const inbox of Object.values(heard)) inbox.put(said);
-      else if (said.response !== undefined)
-        heard[said.response.startsWith("request") ? "request" : "response"].put(said);
+      else if (direct) for (const inbox of Object.values(inboxes)) inbox.put(message);
+      else if (message.response !== undefined)
+        inboxes[message.response.startsWith("request") ? "request" : "response"].put(message);
     });
     call.on("error", over);
     call.on("end", over);
@@ -106,8 +106,8 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
 
     const modes = { request: requestMode, response: responseMode };
     let sendsHeaders = sendsResponseHeaders;
-    const overridden = (said: Said): void => {
-      const wanted = said.mode_override;
+    const overridden = (message: Said): void => {
+      const wanted = message.mode_override;
       if (!wanted) return;
       if (!allowsOverride) {
         warnings.push("mode_override is not allowed");
@@ -134,7 +134,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
     });
     const hasStarted = hasBody && modes.request === "duplex";
     if (hasStarted) void sendBody("request", asked, write);
-    const first = await heard.request.take();
+    const first = await inboxes.request.take();
     if (first === undefined) {
       if (!failsOpen || hasStarted) throw new Broken("no more responses");
       await forwarded(send(asked, head), answer, asked);
@@ -146,7 +146,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
     if (hasStarted) delete head["content-length"];
     const upstream = send(asked, head);
     if (!hasBody) upstream.end();
-    else if (modes.request === "duplex") void pieces(heard.request, "request_body", upstream, answer);
+    else if (modes.request === "duplex") void pieces(inboxes.request, "request_body", upstream, answer);
     else await buffered("request", asked, upstream);
     if (answer.writableEnded) return;
 
@@ -163,17 +163,17 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
     }
     if (hasAnswer && modes.response === "duplex") void sendBody("response", answered, write);
     if (sendsHeaders) {
-      const said = await heard.response.take();
-      if (said === undefined) throw new Broken("no more responses");
-      if (said.immediate_response) return direct(said, answer);
-      mutate(own, said, "response_headers");
+      const result = await inboxes.response.take();
+      if (result === undefined) throw new Broken("no more responses");
+      if (result.immediate_response) return direct(result, answer);
+      mutate(own, result, "response_headers");
     }
     if (modes.response === "buffered" && hasAnswer) {
       await bufferedAnswer(answered, own, status[":status"]);
     } else if (modes.response === "duplex" && hasAnswer) {
       delete own["content-length"];
       answer.writeHead(answered.statusCode ?? 0, own);
-      await pieces(heard.response, "response_body", answer, undefined);
+      await pieces(inboxes.response, "response_body", answer, undefined);
     } else {
       answer.writeHead(answered.statusCode ?? 0, own);
       answered.pipe(answer);
@@ -186,23 +186,23 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
     async function buffered(side: Side, from: IncomingMessage, to: ClientRequest): Promise<void> {
       const whole = await bodyOf(from);
       write({ [`${side}_body`]: { body: whole, end_of_stream: true } });
-      const said = await heard.request.take();
-      if (said === undefined) throw new Broken("no more responses");
-      if (said.immediate_response) {
+      const result = await inboxes.request.take();
+      if (result === undefined) throw new Broken("no more responses");
+      if (result.immediate_response) {
         to.destroy();
-        direct(said, answer);
+        direct(result, answer);
         return;
       }
-      to.end(replaced(said.request_body?.response?.body_mutation, whole, head));
+      to.end(replaced(result.request_body?.response?.body_mutation, whole, head));
     }
 
     async function bufferedAnswer(from: IncomingMessage, own: Headers, status: string): Promise<void> {
       const whole = await bodyOf(from);
       write({ response_body: { body: whole, end_of_stream: true } });
-      const said = await heard.response.take();
-      if (said === undefined) throw new Broken("no more responses");
-      if (said.immediate_response) return direct(said, answer);
-      const body = replaced(said.response_body?.response?.body_mutation, whole, own);
+      const result = await inboxes.response.take();
+      if (result === undefined) throw new Broken("no more responses");
+      if (result.immediate_response) return direct(result, answer);
+      const body = replaced(result.response_body?.response?.body_mutation, whole, own);
       answer.writeHead(Number(status), own).end(body);
     }
   }
@@ -221,13 +221,13 @@ async function pieces(
   answer: ServerResponse | undefined,
 ): Promise<void> {
   for (;;) {
-    const said = await from.take();
-    if (said?.immediate_response && answer !== undefined) {
+    const result = await from.take();
+    if (result?.immediate_response && answer !== undefined) {
       to.destroy();
-      direct(said, answer);
+      direct(result, answer);
       return;
     }
-    const piece = said?.[name]?.response?.body_mutation?.streamed_response;
+    const piece = result?.[name]?.response?.body_mutation?.streamed_response;
     if (!piece) break;
     if (!to.write(piece.body ?? "")) await drained(to);
     if (piece.end_of_stream === true) break;
@@ -258,8 +258,8 @@ async function sendBody(side: Side, from: IncomingMessage, write: (message: Proc
   }
 }
 
-function mutate(head: Headers, said: Said, name: "request_headers" | "response_headers"): void {
-  const mutation = said[name]?.response?.header_mutation;
+function mutate(head: Headers, message: Said, name: "request_headers" | "response_headers"): void {
+  const mutation = message[name]?.response?.header_mutation;
   for (const removed of mutation?.remove_headers ?? []) delete head[removed.toLowerCase()];
   for (const { header } of mutation?.set_headers ?? []) {
     const { key = "", value = "", raw_value: raw } = header ?? {};
@@ -281,10 +281,10 @@ function replaced(mutation: Mutation | null | undefined, whole: Buffer, head: He
   return made ?? whole;
 }
 
-function direct({ immediate_response: said }: Said, answer: ServerResponse): void {
+function direct({ immediate_response: found }: Said, answer: ServerResponse): void {
   const head: Headers = {};
-  for (const { header } of said?.headers?.set_headers ?? []) head[header?.key ?? ""] = String(header?.raw_value);
-  answer.writeHead(said?.status?.code ?? 200, head).end(new TextDecoder().decode(said?.body));
+  for (const { header } of found?.headers?.set_headers ?? []) head[header?.key ?? ""] = String(header?.raw_value);
+  answer.writeHead(found?.status?.code ?? 200, head).end(new TextDecoder().decode(found?.body));
 }
 
 async function forwarded(upstream: ClientRequest, answer: ServerResponse, asked: IncomingMessage): Promise<void> {
@@ -325,13 +325,13 @@ function isUtf8(bytes: Buffer): boolean {
 /** Values wait until they are taken. After `undefined` nothing else arrives. */
 class Inbox {
   readonly #waiting: (Said | undefined)[] = [];
-  #taker: ((said: Said | undefined) => void) | undefined;
+  #taker: ((message: Said | undefined) => void) | undefined;
 
-  put(said: Said | undefined): void {
+  put(message: Said | undefined): void {
     const taker = this.#taker;
     this.#taker = undefined;
-    if (taker === undefined) this.#waiting.push(said);
-    else taker(said);
+    if (taker === undefined) this.#waiting.push(message);
+    else taker(message);
   }
 
   take(): Promise<Said | undefined> {

@@ -9,7 +9,7 @@ import { childArgs } from "../../../support/child-program.ts";
 import { openAnswering } from "../answering.ts";
 import { type Envoy, type FilterModes, openUpstream, startEnvoy } from "../envoy.ts";
 import { serveApart } from "./in-process.ts";
-import { ADDRESS, answersOf, CARD, filled, heard, type Says, whole } from "./model-answers.ts";
+import { ADDRESS, answersOf, CARD, filled, readAnswer, type Says, whole } from "./model-answers.ts";
 import { RESPONSE_MODES } from "./response-matrix.ts";
 
 const SHORT = process.env["INSPECTOR_MATRIX"] === "full" ? false : "with INSPECTOR_MATRIX=full: it takes minutes";
@@ -119,13 +119,13 @@ function responses(envoy: Peer, modes: FilterModes): void {
       assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
     }
     for (const form of ["events", ...(isHeld ? ["events-trailers"] : [])]) {
-      const allowed = heard((await ask(`allow ${form}`, true)).body);
+      const allowed = readAnswer((await ask(`allow ${form}`, true)).body);
       assert.deepEqual([allowed.text === filled("allow", BYTES), allowed.ends], [true, ["stop"]]);
-      const redacted = heard((await ask(`redact ${form}`, true)).body);
+      const redacted = readAnswer((await ask(`redact ${form}`, true)).body);
       assert.ok(redacted.text === masked(filled("redact", BYTES)));
       const { body } = await ask(`deny ${form}`, true);
       assert.ok(!body.includes(ADDRESS));
-      assert.deepEqual([heard(body).code, body.endsWith("data: [DONE]\n\n")], ["guardrail_denied", true]);
+      assert.deepEqual([readAnswer(body).code, body.endsWith("data: [DONE]\n\n")], ["guardrail_denied", true]);
     }
     const peak = service.peakBytes();
     t.diagnostic(`peak ${peak >> 20} MiB`);

@@ -30,8 +30,8 @@ function events(text: string): readonly Buffer[] {
   );
   const chunk = (content: string | undefined): Buffer => {
     const choice = { index: 0, delta: { content }, finish_reason: content === undefined ? "stop" : null };
-    const told = { id: "c-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [choice] };
-    return Buffer.from(`data: ${JSON.stringify(told)}\n\n`);
+    const result = { id: "c-1", object: "chat.completion.chunk", created: 1, model: "m", choices: [choice] };
+    return Buffer.from(`data: ${JSON.stringify(result)}\n\n`);
   };
   return [...deltas.map(chunk), chunk(undefined), Buffer.from("data: [DONE]\n\n")];
 }
@@ -59,19 +59,19 @@ export function answersOf(sizes: readonly number[]): ReadonlyMap<string, Answer>
 }
 
 /** Returns what a client of a stream reads. */
-export function heard(body: string): {
+export function readAnswer(body: string): {
   readonly text: string;
   readonly ends: readonly (string | null)[];
   readonly code: unknown;
 } {
-  const said = body
+  const result = body
     .split("\n\n")
     .filter((event) => event.startsWith("data: {"))
     .map((event) => JSON.parse(event.slice(6)));
-  const choices = said.flatMap((event) => event.choices ?? []);
+  const choices = result.flatMap((event) => event.choices ?? []);
   return {
     text: choices.map(({ delta }) => delta.content ?? "").join(""),
     ends: choices.map((choice) => choice.finish_reason).filter((reason) => reason !== null),
-    code: said.map((event) => event.gateway?.code ?? event.error?.code).find((code) => code !== undefined),
+    code: result.map((event) => event.gateway?.code ?? event.error?.code).find((code) => code !== undefined),
   };
 }

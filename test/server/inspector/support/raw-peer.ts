@@ -47,12 +47,12 @@ export function framed(message: Buffer, says: { readonly length?: number; readon
 /** Returns the status of the stream's end; `undefined` if it was cut off. */
 export async function statusOf(stream: ClientHttp2Stream): Promise<string | undefined> {
   let status: string | undefined;
-  const heard = (headers: Readonly<Record<string, unknown>>): void => {
+  const readStatus = (headers: Readonly<Record<string, unknown>>): void => {
     const named = headers["grpc-status"];
     if (named !== undefined) status = String(named);
   };
-  stream.on("response", heard);
-  stream.on("trailers", heard);
+  stream.on("response", readStatus);
+  stream.on("trailers", readStatus);
   if (!stream.closed) await once(stream, "close").catch(() => undefined);
   return status;
 }

@@ -18,7 +18,7 @@ import { type Peer, type PeerName, peer } from "../../../peers/index.ts";
 import { countedMetrics, guardOf } from "../../dataplane/support/guards.ts";
 import { type Answering, openAnswering } from "../answering.ts";
 import { type Envoy, type FilterModes, startEnvoy } from "../envoy.ts";
-import { ADDRESS, answersOf, CARD, filled, heard, whole } from "./model-answers.ts";
+import { ADDRESS, answersOf, CARD, filled, readAnswer, whole } from "./model-answers.ts";
 
 const SIZES = [100, 1_500_000];
 const ANSWERS = answersOf(SIZES);
@@ -149,16 +149,16 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
       test(`an event stream over ${over}`, async () => {
         for (const bytes of SIZES.filter(isWithinBuffer)) {
           for (const form of ["events", ...(modes.response === "duplex" ? ["events-trailers"] : [])]) {
-            const allowed = heard((await ask(`allow ${form} ${bytes}`, isHttp2)).body);
+            const allowed = readAnswer((await ask(`allow ${form} ${bytes}`, isHttp2)).body);
             assert.deepEqual([allowed.text === filled("allow", bytes), allowed.ends], [true, ["stop"]]);
-            const redacted = heard((await ask(`redact ${form} ${bytes}`, isHttp2)).body);
+            const redacted = readAnswer((await ask(`redact ${form} ${bytes}`, isHttp2)).body);
             assert.equal(redacted.text, filled("redact", bytes).replace(CARD, "<CREDIT_CARD>"));
             const denied = await ask(`deny ${form} ${bytes}`, isHttp2);
             assert.ok(!denied.body.includes(ADDRESS));
             if (denied.status === 403) assert.equal(JSON.parse(denied.body).error.code, "guardrail_denied");
             else
               assert.deepEqual(
-                [heard(denied.body).code, denied.body.endsWith("data: [DONE]\n\n")],
+                [readAnswer(denied.body).code, denied.body.endsWith("data: [DONE]\n\n")],
                 ["guardrail_denied", true],
               );
           }
@@ -202,8 +202,8 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
       if (modes.response === "duplex" || modes.response === "buffered") return;
       for (const says of ["allow", "redact", "deny"]) {
         // Cut off, or refused if no header had been sent.
-        const told = await ask(`${says} trailers 100`, true).catch(() => undefined);
-        assert.ok(told === undefined || told.status === 501, JSON.stringify(told));
+        const answer = await ask(`${says} trailers 100`, true).catch(() => undefined);
+        assert.ok(answer === undefined || answer.status === 501, JSON.stringify(answer));
       }
       assert.ok(counted.length > 0 && counted.every((what) => what === "response_trailers"), counted.join());
       assert.equal((await proxy.counters()).get("spurious_msgs_received") ?? 0, 0);

@@ -127,8 +127,8 @@ export async function openHub(): Promise<Hub> {
     if (kind === "tree") return tree(answer, { repo, commit, files, query });
     if (repository.gated && request.headers.authorization !== `Bearer ${hub.token}`) {
       const withOther = request.headers.authorization !== undefined;
-      const words = `Access to model ${repo} is restricted`;
-      return fail(answer, withOther ? 403 : 401, "GatedRepo", words);
+      const text = `Access to model ${repo} is restricted`;
+      return fail(answer, withOther ? 403 : 401, "GatedRepo", text);
     }
     const bytes = files.get(inner);
     if (bytes === undefined) return fail(answer, 404, "EntryNotFound");
@@ -164,12 +164,12 @@ export async function openHub(): Promise<Hub> {
             }
           : { rfilename, size: bytes.length, blobId: gitBlob(bytes) },
     );
-    const told = { id: repo, sha: commit, private: false, gated: gated ? "auto" : false, siblings, ...hub.told };
+    const repository = { id: repo, sha: commit, private: false, gated: gated ? "auto" : false, siblings, ...hub.told };
     return raw(
       answer,
       200,
       { "content-type": "application/json" },
-      JSON.stringify({ lastModified: "2026-10-01T12:00:00.000Z", cardData: { license: "apache-2.0" }, ...told }),
+      JSON.stringify({ lastModified: "2026-10-01T12:00:00.000Z", cardData: { license: "apache-2.0" }, ...repository }),
     );
   };
 
@@ -200,9 +200,9 @@ export async function openHub(): Promise<Hub> {
   return hub;
 }
 
-export function fail(answer: ServerResponse, status: number, code?: string, words = "refused"): true {
+export function fail(answer: ServerResponse, status: number, code?: string, text = "refused"): true {
   answer.writeHead(status, { "content-type": "application/json", ...(code !== undefined && { "x-error-code": code }) });
-  answer.end(JSON.stringify({ error: words }));
+  answer.end(JSON.stringify({ error: text }));
   return true;
 }
 

@@ -196,14 +196,14 @@ function listening(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { statistics, backends, configure, pass } = open();
   configure(compat("a"));
-  let told = 0;
+  let calls = 0;
   const end = backends.onChange(() => {
-    told += 1;
+    calls += 1;
   });
   return {
     statistics,
     end,
-    told: () => told,
+    told: () => calls,
     tick(ms: number) {
       for (let passed = 0; passed < ms; passed += 100) {
         pass(100);

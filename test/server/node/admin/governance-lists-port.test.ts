@@ -93,8 +93,8 @@ function open(ids: readonly string[] = ["n1", "n2", "n3"]) {
       return rows;
     },
     mint(name: string, id: string) {
-      const given = { id, name, profile: null, metadata: {}, digest: "ab".repeat(32), expires_in_ms: null };
-      cluster.run(commands.keyCreate(given));
+      const keyRow = { id, name, profile: null, metadata: {}, digest: "ab".repeat(32), expires_in_ms: null };
+      cluster.run(commands.keyCreate(keyRow));
     },
   };
 }
@@ -238,10 +238,10 @@ test("a bucket known only to this node's ledger is listed once", async () => {
   budgets(own);
   mint("ci", "aaaaaaaa");
   node("n1").hold(own, 10, "aaaaaaaa");
-  const told = async () => (await rows()).map((row) => [row.bucket, row.key, row.granted > 0]);
-  assert.deepEqual(await told(), [["aaaaaaaa", "ci", false]], "while no leader answers");
+  const grants = async () => (await rows()).map((row) => [row.bucket, row.key, row.granted > 0]);
+  assert.deepEqual(await grants(), [["aaaaaaaa", "ci", false]], "while no leader answers");
   node("n1").exchange();
-  assert.deepEqual(await told(), [["aaaaaaaa", "ci", true]]);
+  assert.deepEqual(await grants(), [["aaaaaaaa", "ci", true]]);
 });
 
 test("the bucket of a token or of a deleted key has no key name", async () => {
@@ -338,12 +338,12 @@ function listening(t: TestContext) {
   const opened = open();
   const team = ruleOf("team", 1_000_000, "minute", true);
   opened.budgets(team, ruleOf("long", 10, "week", true));
-  const told: string[] = [];
-  const end = opened.governed.onChange((what) => told.push(what));
+  const reported: string[] = [];
+  const end = opened.governed.onChange((what) => reported.push(what));
   return {
     ...opened,
     end,
-    told: () => told.length,
+    told: () => reported.length,
     spend() {
       opened.node("n2").ask(team, 1);
     },

@@ -43,7 +43,7 @@ async function post(path: string, body: unknown, headers: Readonly<Record<string
   return JSON.parse(text);
 }
 
-const knobs = (asked: unknown): Promise<unknown> => post("/sim/reports", asked);
+const changeSettings = (asked: unknown): Promise<unknown> => post("/sim/reports", asked);
 
 const audited = (over: Partial<ReconciledProvider> = {}): ReconciledProvider => ({
   provider: "acme",
@@ -117,20 +117,20 @@ describe("reported usage", () => {
   it("of a provider with a later day boundary counts earlier answers on the previous day", async () => {
     const inputOn = async (day: string): Promise<number | null | undefined> =>
       (await daysOf()).days.get(day)?.tokens.input;
-    await knobs({ clock: "2026-11-09T01:59:30Z" });
+    await changeSettings({ clock: "2026-11-09T01:59:30Z" });
     const { usage: before } = await chat("a");
-    await knobs({ clock: "2026-11-09T02:00:30Z" });
+    await changeSettings({ clock: "2026-11-09T02:00:30Z" });
     const { usage: behind } = await chat("a");
-    await knobs({ clock: NOON });
+    await changeSettings({ clock: NOON });
     assert.equal(await inputOn("2026-11-09"), before.prompt_tokens + behind.prompt_tokens);
-    await knobs({ edge_hours: 2 });
+    await changeSettings({ edge_hours: 2 });
     assert.deepEqual(
       [await inputOn("2026-11-08"), await inputOn("2026-11-09")],
       [before.prompt_tokens, behind.prompt_tokens],
     );
-    await knobs({ edge_hours: -2 });
+    await changeSettings({ edge_hours: -2 });
     assert.equal(await inputOn("2026-11-09"), before.prompt_tokens + behind.prompt_tokens);
-    await knobs({ edge_hours: 0 });
+    await changeSettings({ edge_hours: 0 });
   });
 
   it("of messages separates cache writes and reads", async () => {
@@ -169,14 +169,17 @@ describe("reported usage", () => {
 
   it("excludes batches", async () => {
     for (const type of ["compat", "messages"] as const) {
-      await knobs({ batches: [{ type, day: "2026-11-08", counter: "output", tokens: 777 }] });
+      await changeSettings({ batches: [{ type, day: "2026-11-08", counter: "output", tokens: 777 }] });
       const { days } = await daysOf({ type });
       assert.equal(days.get("2026-11-08")?.tokens.output, 0);
     }
   });
 
   it("is read page by page over the whole reporting period", async () => {
-    await knobs({ adjust: [{ type: "messages", day: "2026-04-01", counter: "input", add: 12 }], page_days: 7 });
+    await changeSettings({
+      adjust: [{ type: "messages", day: "2026-04-01", counter: "input", add: 12 }],
+      page_days: 7,
+    });
     const window = { from: TO - 248 * DAY_MS, to: TO };
     const { days } = await daysOf({ type: "messages" }, window);
     assert.equal(days.size, 248);
@@ -187,7 +190,7 @@ describe("reported usage", () => {
 describe("missing counters", () => {
   const all = { type: "compat", day: "2026-11-08" };
   beforeEach(() =>
-    knobs({
+    changeSettings({
       adjust: [
         { ...all, counter: "input", add: 100 },
         { ...all, counter: "cached", add: 30 },
@@ -219,7 +222,7 @@ describe("missing counters", () => {
   ];
   for (const [why, lacking, [input, cached, written, output], joined] of CASES) {
     it(why, async () => {
-      await knobs({ lacking });
+      await changeSettings({ lacking });
       const { days } = await daysOf();
       assert.deepEqual(days.get("2026-11-08"), {
         tokens: { input, cached_input: cached, cache_creation_input: written, output },
@@ -229,7 +232,7 @@ describe("missing counters", () => {
   }
 
   it("a result without counters is not a day of zeros", async () => {
-    await knobs({ lacking: [UNCACHED, WRITES, "input_cached_tokens", "input_tokens", "output_tokens"] });
+    await changeSettings({ lacking: [UNCACHED, WRITES, "input_cached_tokens", "input_tokens", "output_tokens"] });
     const { days, unreadableDays } = await daysOf();
     assert.deepEqual([unreadableDays, days.has("2026-11-08"), days.has("2026-11-09")], [["2026-11-08"], false, true]);
   });
@@ -237,16 +240,16 @@ describe("missing counters", () => {
 
 describe("a failing provider", () => {
   it("is asked again after 429 and 5xx, at its stated time or with growing delay", async () => {
-    await knobs({ errors: [{ status: 429, retry_after: 7 }, { status: 503 }, { status: 500 }] });
+    await changeSettings({ errors: [{ status: 429, retry_after: 7 }, { status: 503 }, { status: 500 }] });
     await daysOf();
     assert.deepEqual(waits, [7_000, 2_000, 4_000]);
   });
 
   it("is abandoned after five retries, and at once if it asks for a long pause", async () => {
-    await knobs({ errors: Array.from({ length: 9 }, () => ({ status: 502 })) });
+    await changeSettings({ errors: Array.from({ length: 9 }, () => ({ status: 502 })) });
     assert.equal(await problemOf(), "the report answers 502, after 5 retries");
     assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
-    await knobs({ errors: [{ status: 429, retry_after: 3_600 }] });
+    await changeSettings({ errors: [{ status: 429, retry_after: 3_600 }] });
     assert.equal(await problemOf(), "the report answers 429, and asks for no requests for 1h");
   });
 
@@ -256,25 +259,25 @@ describe("a failing provider", () => {
       /^the report answers 401: `admin_key` is refused/,
     );
     assert.match(await problemOf({ type: "messages", adminKey: "sk-canary" }), /^the report answers 401/);
-    await knobs({ errors: [{ status: 403 }] });
+    await changeSettings({ errors: [{ status: 403 }] });
     assert.match(await problemOf(), /has no permission to read usage reports/);
     assert.deepEqual(waits, []);
   });
 
   it("is read from the first page again if a cursor expired, but not endlessly", async () => {
-    await knobs({
+    await changeSettings({
       page_days: 3,
       expired: 2,
       adjust: [{ type: "compat", day: "2026-11-11", counter: "output", add: 5 }],
     });
     const { days } = await daysOf();
     assert.equal(days.get("2026-11-11")?.tokens.output, 5);
-    await knobs({ page_days: 3, expired: 3 });
+    await changeSettings({ page_days: 3, expired: 3 });
     assert.match(await problemOf(), /its cursor has expired/);
   });
 
   it("cannot cause an endless loop", async () => {
-    await knobs({ page_days: 2, circle: true });
+    await changeSettings({ page_days: 2, circle: true });
     assert.match(await problemOf(), /the day 2026-11-05 twice|circle/);
   });
 });

@@ -72,11 +72,11 @@ describe("verdict", () => {
 });
 
 describe("comparison", () => {
-  const given = metered({ input: 100, cached_input: 30, cache_creation_input: 20, output: 7 });
+  const input = metered({ input: 100, cached_input: 30, cache_creation_input: 20, output: 7 });
 
   it("covers each class that the report has", () => {
     const tokens = { input: 1, cached_input: null, cache_creation_input: 2, output: null };
-    assert.deepEqual(compareUsage(given, { tokens, joined: [] }), [
+    assert.deepEqual(compareUsage(input, { tokens, joined: [] }), [
       { class: "input", metered: 100, reported: 1 },
       { class: "cache_creation_input", metered: 20, reported: 2 },
     ]);
@@ -84,7 +84,7 @@ describe("comparison", () => {
 
   it("uses the sum of classes that the report does not separate", () => {
     const tokens = { input: 150, cached_input: null, cache_creation_input: null, output: 7 };
-    assert.deepEqual(compareUsage(given, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
+    assert.deepEqual(compareUsage(input, { tokens, joined: ["cached_input", "cache_creation_input"] }), [
       { class: "input", metered: 150, reported: 150 },
       { class: "output", metered: 7, reported: 7 },
     ]);
@@ -92,7 +92,7 @@ describe("comparison", () => {
 
   it("covers every class of a day without a report", () => {
     assert.deepEqual(
-      compareUsage(given, NOTHING_REPORTED).map(({ reported }) => reported),
+      compareUsage(input, NOTHING_REPORTED).map(({ reported }) => reported),
       [0, 0, 0, 0],
     );
   });

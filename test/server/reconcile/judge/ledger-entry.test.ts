@@ -68,10 +68,10 @@ describe("reconciliation entry", () => {
       unrecordedBreaches(first).map((it) => it.class),
       ["output"],
     );
-    const told = withRecordedBreaches(first);
-    assert.deepEqual(unrecordedBreaches(told), []);
-    const worse = step(told, { reported: 800_000 });
-    assert.notEqual(worse, told);
+    const recorded = withRecordedBreaches(first);
+    assert.deepEqual(unrecordedBreaches(recorded), []);
+    const worse = step(recorded, { reported: 800_000 });
+    assert.notEqual(worse, recorded);
     assert.deepEqual(unrecordedBreaches(worse), []);
     const gone = step(worse, { reported: 1_000_000 });
     assert.deepEqual(unrecordedBreaches(step(gone, { reported: 900_000 })).length, 1);

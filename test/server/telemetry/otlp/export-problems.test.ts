@@ -11,13 +11,14 @@ const FAILURES = "gateway_telemetry_export_failures_total";
 const DROPPED = "gateway_telemetry_dropped_total";
 
 function watched() {
-  const said: { readonly message: string; readonly fields: LogFields | undefined; readonly speaking: boolean }[] = [];
+  const reported: { readonly message: string; readonly fields: LogFields | undefined; readonly speaking: boolean }[] =
+    [];
   let at = 1_000_000;
   const trouble = createExportProblems({
     instruments: createInstruments(),
     log: {
       ...nullLog,
-      warn: (message, fields) => void said.push({ message, fields, speaking: trouble.isLogging() }),
+      warn: (message, fields) => void reported.push({ message, fields, speaking: trouble.isLogging() }),
     },
     now: () => at,
     queues: ["traces", "logs"],
@@ -25,7 +26,7 @@ function watched() {
   const advance = (ms: number): void => {
     at += ms;
   };
-  return { trouble, said, advance };
+  return { trouble, said: reported, advance };
 }
 
 test("failures are logged at most once a minute, with the number in between", () => {

@@ -226,9 +226,9 @@ test("an invalid environment variable causes a warning, and an unknown sampler i
   trace(otlp);
   await otlp.close();
   assert.equal(collector.spans().length, 2);
-  const told = JSON.stringify(lines());
-  assert.match(told, /OTEL_LOGS_EXPORTER: only otlp/);
-  assert.match(told, /OTEL_TRACES_SAMPLER/);
+  const text = JSON.stringify(lines());
+  assert.match(text, /OTEL_LOGS_EXPORTER: only otlp/);
+  assert.match(text, /OTEL_TRACES_SAMPLER/);
 });
 
 test("an environment without OTLP settings, or one that disables it, opens nothing", async () => {

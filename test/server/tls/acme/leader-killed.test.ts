@@ -111,14 +111,14 @@ test("one certificate is in force in the end, and each death leaves at most one 
     for (const when of ["before", "after"] as const) {
       for (let at = 1; at <= MAX_WRITES; at += 1) {
         const outcome = await issueWithDeath(authority, at, when, `${when}-${at}.example.com`);
-        const told = `${when} write ${at} (${outcome.died}): ${JSON.stringify(outcome)}`;
+        const text = `${when} write ${at} (${outcome.died}): ${JSON.stringify(outcome)}`;
         if (outcome.died === undefined) break;
         seen.add(`${when} ${outcome.died}`);
-        assert.equal(outcome.issued, 1, told);
-        assert.ok(outcome.orders <= 2, told);
+        assert.equal(outcome.issued, 1, text);
+        assert.ok(outcome.orders <= 2, text);
         // Once the authority has the order and the rows record it, none is left behind.
-        if (when === "after" || outcome.died !== "check") assert.equal(outcome.orders, 1, told);
-        assert.equal(new Set(outcome.serials).size, 1, told);
+        if (when === "after" || outcome.died !== "check") assert.equal(outcome.orders, 1, text);
+        assert.equal(new Set(outcome.serials).size, 1, text);
       }
     }
     const steps = ["account", "registered", "order", "check", "publish", "respond", "finalize", "download", "issued"];

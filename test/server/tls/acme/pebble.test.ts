@@ -26,11 +26,11 @@ interface Told {
   readonly [field: string]: unknown;
 }
 
-function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, told: Told[] = []): Certificates {
+function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, result: Told[] = []): Certificates {
   const tell =
     (level: string) =>
     (message: string, fields: object = {}) =>
-      void told.push({ level, message, ...fields });
+      void result.push({ level, message, ...fields });
   const log = { debug: () => undefined, info: tell("info"), warn: tell("warn"), error: tell("error") };
   const acme = openAcme({
     settings,
@@ -96,11 +96,11 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
   assert.ok(challengeServer.asked() > 0);
   const leaf = new X509Certificate(one?.chain ?? "");
   assert.ok(leaf.checkPrivateKey((await import("node:crypto")).createPrivateKey(one?.key ?? "")));
-  const standing = nodes[1]?.status();
-  assert.equal(standing?.failure, undefined);
-  assert.equal(standing?.step, undefined);
+  const state = nodes[1]?.status();
+  assert.equal(state?.failure, undefined);
+  assert.equal(state?.step, undefined);
   const life = Date.parse(leaf.validTo) - Date.parse(leaf.validFrom);
-  const share = ((standing?.nextRenewal ?? 0) - Date.parse(leaf.validFrom)) / life;
+  const share = ((state?.nextRenewal ?? 0) - Date.parse(leaf.validFrom)) / life;
   assert.ok(share > 0.64 && share < 0.67, `${share}`);
   assert.equal(nodes[0]?.challenge("gw.example.com", "x".repeat(43)), undefined, "no order is under way any more");
 });
@@ -114,19 +114,19 @@ test("refused nonces are drawn again", skip, async () => {
 
 test("an account is bound if the authority requires it, and missing settings are reported", skip, async () => {
   const authority = await pebble({ requiresEab: true });
-  const told: Told[] = [];
+  const reported: Told[] = [];
   const cluster = createMemoryCluster();
-  const without = open(cluster, "n1", settingsOf(authority), told);
+  const without = open(cluster, "n1", settingsOf(authority), reported);
   const lacking = await failure(without);
   assert.equal(lacking.reason, "eab");
   assert.match(lacking.message, /tls\.eab/);
   assert.ok((without.status().nextAttempt ?? 0) > Date.now() + 50_000);
   await without.close();
-  const [line] = told.filter(({ level }) => level === "error");
+  const [line] = reported.filter(({ level }) => level === "error");
   assert.equal(line?.message, "no certificate could be obtained");
   assert.equal(line?.["reason"], "eab");
   // Another binding is tried at once, whatever wait the last failure requested.
-  const wrong = open(cluster, "n1", settingsOf(authority, { eab: { ...EAB, macKey: "AAAA" } }), told);
+  const wrong = open(cluster, "n1", settingsOf(authority, { eab: { ...EAB, macKey: "AAAA" } }), reported);
   assert.equal(
     (await until(wrong, () => (wrong.status().failures === 2 ? wrong.status().failure : undefined))).reason,
     "eab",
@@ -135,7 +135,7 @@ test("an account is bound if the authority requires it, and missing settings are
   const bound = open(cluster, "n1", settingsOf(authority, { eab: EAB }));
   challengeServer.answerers = [bound.challenge];
   await issued(bound);
-  assert.ok(!JSON.stringify(told).includes(EAB.macKey));
+  assert.ok(!JSON.stringify(reported).includes(EAB.macKey));
 });
 
 test("a name that cannot be validated is reported, and the previous certificate keeps serving", skip, async () => {

@@ -68,8 +68,8 @@ function open(owner: Owner, { cluster = createMemoryCluster(), aheadMs = 0, emai
       const { failures } = acme.status();
       const serial = acme.current()?.serial;
       await eventually("the end of an attempt", () => {
-        const standing = acme.status();
-        return standing.failures > failures || (standing.step === undefined && acme.current()?.serial !== serial);
+        const state = acme.status();
+        return state.failures > failures || (state.step === undefined && acme.current()?.serial !== serial);
       });
     },
   };

@@ -105,9 +105,9 @@ const IDLE_ENDS: readonly (readonly [
   ["an end inside the body", { says: answer("{}{}").slice(0, -2), ends: "end" }, "fails"],
 ];
 
-for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
+for (const [what, { says: found, ends }, expected] of IDLE_ENDS) {
   // A DELETE with a body uses the library, which does not report a partial head.
-  for (const method of said === "" ? ["POST", "DELETE"] : ["POST"]) {
+  for (const method of found === "" ? ["POST", "DELETE"] : ["POST"]) {
     test(`${method}: ${what} on a reused connection: ${expected}, and twice fails`, async () => {
       const connections: number[] = [];
       let dropsFirst = false;
@@ -118,8 +118,8 @@ for (const [what, { says: said, ends }, expected] of IDLE_ENDS) {
           const at = (connections[connection] as number)++;
           if (at === 0 && !dropsFirst) socket.write(answer("{}"));
           else {
-            if (said !== "") socket.write(said);
-            setTimeout(() => (ends === "end" ? socket.end() : socket.resetAndDestroy()), said === "" ? 0 : 20);
+            if (found !== "") socket.write(found);
+            setTimeout(() => (ends === "end" ? socket.end() : socket.resetAndDestroy()), found === "" ? 0 : 20);
           }
         });
       });
@@ -237,8 +237,8 @@ for (const [what, script, code, hasHead] of FAILURES) {
     wire.heard.length = 0;
     const { end, cause, head, wasSent } = await outcomeOf(client.dispatch);
     assert.deepEqual([end, wasSent, head !== undefined], ["failed", true, hasHead]);
-    const told = codeOf(cause);
-    assert.ok(told.includes(code), told);
+    const result = codeOf(cause);
+    assert.ok(result.includes(code), result);
     assert.equal(wire.heard.length, 1);
     assert.equal(client.connections, 0);
     says(answer("{}"));
@@ -301,8 +301,8 @@ test("a request aborted before it is sent is not sent, and its connection serves
   says(answer("{}"));
   await outcomeOf(client.dispatch);
   wire.heard.length = 0;
-  const given = await outcomeOf(client.dispatch, POST, { connected: (sending, handler) => sending.abort(handler) });
-  assert.deepEqual([given.end, codeOf(given.cause)], ["failed", "UPSTREAM_ABORTED"]);
+  const outcome = await outcomeOf(client.dispatch, POST, { connected: (sending, handler) => sending.abort(handler) });
+  assert.deepEqual([outcome.end, codeOf(outcome.cause)], ["failed", "UPSTREAM_ABORTED"]);
   assert.equal(wire.heard.length, 0);
   assert.equal((await outcomeOf(client.dispatch)).end, "complete");
   assert.equal(client.connections, 1);
@@ -312,7 +312,7 @@ test("a request aborted later closes its own connection and no other", async () 
   const client = openClient();
   says("");
   let give = (): void => undefined;
-  const given = outcomeOf(client.dispatch, POST, {
+  const outcome = outcomeOf(client.dispatch, POST, {
     connected(sending, handler) {
       give = () => sending.abort(handler);
     },
@@ -323,7 +323,7 @@ test("a request aborted later closes its own connection and no other", async () 
   const beside = await outcomeOf(client.dispatch);
   give();
   give();
-  assert.equal(codeOf((await given).cause), "UPSTREAM_ABORTED");
+  assert.equal(codeOf((await outcome).cause), "UPSTREAM_ABORTED");
   assert.equal(beside.end, "complete");
   assert.equal(client.connections, 1);
 });

@@ -182,8 +182,8 @@ const scriptOf = (text: string): Script => ({ pieces: [Buffer.from(text, "latin1
 test("answers are parsed as undici parses them", async () => {
   let completed = 0;
   await fc.assert(
-    fc.asyncProperty(script, async (said) => {
-      wire.say(said);
+    fc.asyncProperty(script, async (result) => {
+      wire.say(result);
       const [mine, other] = [await outcomeOf(ours), await outcomeOf(theirs)];
       const detail = `ours ${shown(mine)}\nundici ${shown(other)}`;
       if (mine.end === "complete") {

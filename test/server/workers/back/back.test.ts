@@ -80,8 +80,8 @@ test("outcomes that two workers saw are read at the node like its own, and end w
 
 test("each refusal is counted by caller and reason, with the last request", async () => {
   await using pair = await openPair();
-  const told: string[] = [];
-  const refusals = createRefusals(systemClock, ({ requestId }) => told.push(requestId));
+  const reported: string[] = [];
+  const refusals = createRefusals(systemClock, ({ requestId }) => reported.push(requestId));
   takeRefusals(pair.node, refusals);
   const worker = sendRefusals(pair.worker);
   for (let at = 0; at < 40; at += 1) {
@@ -89,7 +89,7 @@ test("each refusal is counted by caller and reason, with the last request", asyn
     worker.refused({ caller: undefined, code: "budget_exhausted", by, requestId: `r${at}` });
   }
   worker.refused({ caller: undefined, code: "overloaded", by: undefined, requestId: "last" });
-  await until(() => told.length === 41, "all are told");
+  await until(() => reported.length === 41, "all are told");
   const [budget, overloaded] = refusals.read();
   assert.deepEqual([budget?.lastMinute, budget?.lastRequest, overloaded?.lastMinute], [40, "r39", 1]);
   assert.equal(refusals.ofBucket("b/team"), 40);

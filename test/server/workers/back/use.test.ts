@@ -48,7 +48,7 @@ function reported(accumulator: ReturnType<typeof createAccumulator>): unknown {
   if (taken === undefined) return undefined;
   const { names, rows, metered } = taken.report;
   const nameOf = (number: number): string => [...FIXED_NAMES, ...names][number] ?? "none";
-  const told = unpackRows(rows, 6 + COUNTS.length, MOST).map(([hour, hop, ...others]) => [
+  const found = unpackRows(rows, 6 + COUNTS.length, MOST).map(([hour, hop, ...others]) => [
     hour,
     hop,
     ...others.slice(0, 4).map(nameOf),
@@ -59,7 +59,7 @@ function reported(accumulator: ReturnType<typeof createAccumulator>): unknown {
     nameOf(provider),
     ...others,
   ]);
-  return [taken.requests, [...told, ...counted].map((row) => row.join()).sort()];
+  return [taken.requests, [...found, ...counted].map((row) => row.join()).sort()];
 }
 
 test("usage summed and reported gives the same total", async () => {
@@ -74,10 +74,10 @@ test("usage summed and reported gives the same total", async () => {
   });
   let run = 0;
   await fc.assert(
-    fc.asyncProperty(uses, async (given) => {
+    fc.asyncProperty(uses, async (input) => {
       const direct = createAccumulator(() => 0);
       accumulator = createAccumulator(() => 0);
-      for (const use of given) {
+      for (const use of input) {
         direct.add(use);
         add(use);
       }

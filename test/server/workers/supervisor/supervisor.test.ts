@@ -61,20 +61,20 @@ test("a silent process is judged by its processor time", (t) => {
   const bounds = { maxSilentChecks: 30, maxBusyMs: 300_000 };
   const judge = (perLook: number | undefined, looks: number, hear = 0): string | undefined => {
     let used = 0;
-    let why: string | undefined;
+    let reason: string | undefined;
     const life = watchProgress(
       { everyMs: 1_000, limits: () => bounds, processorTimeMs: () => (perLook === undefined ? undefined : used) },
-      (said) => {
-        why = said;
+      (result) => {
+        reason = result;
       },
     );
-    for (let look = 1; look <= looks && why === undefined; look += 1) {
+    for (let look = 1; look <= looks && reason === undefined; look += 1) {
       used += perLook ?? 0;
       t.mock.timers.tick(1_000);
       if (hear > 0 && look % hear === 0) life.recordSign();
     }
     life.end();
-    return why;
+    return reason;
   };
   // Three percent of a processor, for an hour of clock time.
   assert.equal(judge(30, 3_600), undefined);

@@ -17,7 +17,7 @@ function ofMessages(name: string, params: Partial<MessageParams>): Feature {
   return { name, asks: { anthropic: { ...message, ...params } }, sent: { messages: params } };
 }
 
-const said = { type: "text" as const, text: QUESTION };
+const result = { type: "text" as const, text: QUESTION };
 
 export const LOST_FEATURES: readonly Feature[] = [
   ofChat("several answers to one request", { n: 2 }),
@@ -34,15 +34,15 @@ export const LOST_FEATURES: readonly Feature[] = [
   ofChat("answers in sound", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }),
   ofChat("questions in sound", {
     messages: [
-      { role: "user", content: [said, { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }] },
+      { role: "user", content: [result, { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }] },
     ],
   }),
   ofChat("files of the provider's store", {
-    messages: [{ role: "user", content: [said, { type: "file", file: { file_id: "file-1" } }] }],
+    messages: [{ role: "user", content: [result, { type: "file", file: { file_id: "file-1" } }] }],
   }),
   ofChat("an image by a URL without TLS", {
     messages: [
-      { role: "user", content: [said, { type: "image_url", image_url: { url: "http://example.com/cat.png" } }] },
+      { role: "user", content: [result, { type: "image_url", image_url: { url: "http://example.com/cat.png" } }] },
     ],
   }),
   ofMessages("tools that the provider runs", { tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }),
@@ -52,7 +52,7 @@ export const LOST_FEATURES: readonly Feature[] = [
       {
         role: "user",
         content: [
-          said,
+          result,
           {
             type: "document",
             source: { type: "text", media_type: "text/plain", data: "Paris." },
@@ -66,7 +66,7 @@ export const LOST_FEATURES: readonly Feature[] = [
     messages: [
       {
         role: "user",
-        content: [said, { type: "document", source: { type: "url", url: "https://example.com/one.pdf" } }],
+        content: [result, { type: "document", source: { type: "url", url: "https://example.com/one.pdf" } }],
       },
     ],
   }),

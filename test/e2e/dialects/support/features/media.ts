@@ -52,7 +52,7 @@ function mediaFeature(name: string, { openai, anthropic }: Asks): Feature {
     name,
     asks: { openai, anthropic },
     sent: { compat: openai, messages: anthropic },
-    check: (told) => answers(told, "sim-small", WHAT),
+    check: (answer) => answers(answer, "sim-small", WHAT),
   };
 }
 
@@ -73,7 +73,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
       compat: { web_search_options: {} },
       messages: { tools: [{ type: "web_search_20250305", name: "web_search" }] },
     },
-    check: (told) => answers(told, "sim-small", WHAT),
+    check: (answer) => answers(answer, "sim-small", WHAT),
   },
   {
     name: "structured output",
@@ -91,7 +91,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
       compat: { response_format: { type: "json_schema", json_schema: { schema: SCHEMA } } },
       messages: { output_config: { format: { type: "json_schema", schema: SCHEMA } } },
     },
-    check: (told) => assert.deepEqual(JSON.parse(told.text), CITY),
+    check: (answer) => assert.deepEqual(JSON.parse(answer.text), CITY),
   },
   {
     name: "structured output within bounds",
@@ -107,6 +107,6 @@ export const MEDIA_FEATURES: readonly Feature[] = [
         output_config: { format: { schema: schemaOf({ description: "Heads.\n\n{minimum: 12345}" }) } },
       },
     },
-    check: (told) => assert.equal(JSON.parse(told.text).city, CITY.city),
+    check: (answer) => assert.equal(JSON.parse(answer.text).city, CITY.city),
   },
 ];

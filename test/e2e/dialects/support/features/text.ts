@@ -18,10 +18,10 @@ export const TEXT_FEATURES: readonly Feature[] = [
       compat: { model: "sim-small", messages: [{ role: "user", content: QUESTION }] },
       messages: { model: "sim-small", messages: [{ role: "user", content: QUESTION }], max_tokens: isWhole },
     },
-    check(told, cell) {
-      answers(told, "sim-small", QUESTION);
-      ends(told, cell, "end");
-      assert.ok(told.usage !== undefined && told.usage.inputTokens > 0 && told.usage.outputTokens > 0);
+    check(answer, cell) {
+      answers(answer, "sim-small", QUESTION);
+      ends(answer, cell, "end");
+      assert.ok(answer.usage !== undefined && answer.usage.inputTokens > 0 && answer.usage.outputTokens > 0);
     },
   },
   {
@@ -50,8 +50,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
         ],
       },
     },
-    async check(told, cell) {
-      answers(told, "sim-small", QUESTION);
+    async check(answer, cell) {
+      answers(answer, "sim-small", QUESTION);
       assert.deepEqual(turnsIn((await cell.received()).body), [
         "guide: Be brief.|Be kind.",
         "user: Hello.",
@@ -73,15 +73,15 @@ export const TEXT_FEATURES: readonly Feature[] = [
         user(QUESTION),
       ),
     ),
-    async check(told, cell) {
-      answers(told, "sim-small", QUESTION);
+    async check(answer, cell) {
+      answers(answer, "sim-small", QUESTION);
       const turns = ["user: Hello.", "assistant: Good morning.", `user: ${QUESTION}`];
       assert.deepEqual(turnsIn((await cell.received()).body), turns);
-      const further = await cell.ask(asked(join(user(QUESTION), told.turn, user("And of Spain?"))));
+      const further = await cell.ask(asked(join(user(QUESTION), answer.turn, user("And of Spain?"))));
       answers(further, "sim-small", "And of Spain?");
       assert.deepEqual(turnsIn((await cell.received()).body), [
         `user: ${QUESTION}`,
-        `assistant: ${told.text}`,
+        `assistant: ${answer.text}`,
         "user: And of Spain?",
       ]);
     },
@@ -96,13 +96,13 @@ export const TEXT_FEATURES: readonly Feature[] = [
       compat: { messages: [{ role: "user" }, { role: "assistant", content: "It is" }] },
       messages: { messages: [{ role: "user" }, { role: "assistant" }] },
     },
-    check: (told, cell) => ends(told, cell, "end"),
+    check: (answer, cell) => ends(answer, cell, "end"),
   },
   {
     name: "a text in several blocks",
     model: "sim-texts-3",
     asks: ASKED,
-    check: (told) => answers(told, "sim-texts-3", QUESTION),
+    check: (answer) => answers(answer, "sim-texts-3", QUESTION),
   },
   {
     name: "stop sequences",
@@ -111,12 +111,12 @@ export const TEXT_FEATURES: readonly Feature[] = [
       anthropic: { ...ASKED.anthropic, stop_sequences: [STOP, "never said"] },
     },
     sent: { compat: { stop: [STOP, "never said"] }, messages: { stop_sequences: [STOP, "never said"] } },
-    check(told, cell) {
-      assert.equal(told.text, "This is a simulated answer: ");
+    check(answer, cell) {
+      assert.equal(answer.text, "This is a simulated answer: ");
       const isTold = cell.client === "anthropic" && !cell.isTranslated;
-      if (isTold) assert.deepEqual([told.finish, told.stopSequence], ["stop_sequence", STOP]);
+      if (isTold) assert.deepEqual([answer.finish, answer.stopSequence], ["stop_sequence", STOP]);
       // The compat dialect does not report which sequence was matched, or that one was.
-      else ends(told, cell, "end");
+      else ends(answer, cell, "end");
     },
   },
   {
@@ -126,47 +126,47 @@ export const TEXT_FEATURES: readonly Feature[] = [
       anthropic: { ...ASKED.anthropic, max_tokens: MAX_TOKENS },
     },
     sent: { compat: { max_completion_tokens: MAX_TOKENS }, messages: { max_tokens: MAX_TOKENS } },
-    check(told, cell) {
-      ends(told, cell, "length");
-      assert.equal(told.text, "This is a simulated answer: ");
-      assert.equal(told.usage?.outputTokens, MAX_TOKENS);
+    check(answer, cell) {
+      ends(answer, cell, "length");
+      assert.equal(answer.text, "This is a simulated answer: ");
+      assert.equal(answer.usage?.outputTokens, MAX_TOKENS);
     },
   },
   {
     name: "a stream of 500 pieces",
     model: `sim-long-${LONG_WORDS}`,
     asks: ASKED,
-    check(told, cell) {
-      assert.equal(told.text.split(" ").length, LONG_WORDS);
-      assert.equal(told.pieces, cell.form === "unary" ? 1 : LONG_WORDS);
-      assert.equal(told.usage?.outputTokens, LONG_WORDS);
+    check(answer, cell) {
+      assert.equal(answer.text.split(" ").length, LONG_WORDS);
+      assert.equal(answer.pieces, cell.form === "unary" ? 1 : LONG_WORDS);
+      assert.equal(answer.usage?.outputTokens, LONG_WORDS);
     },
   },
   {
     name: "an empty answer",
     model: "sim-no-text",
     asks: ASKED,
-    check(told, cell) {
-      assert.deepEqual([told.text, told.calls, told.usage?.outputTokens], ["", [], 0]);
-      ends(told, cell, "end");
+    check(answer, cell) {
+      assert.deepEqual([answer.text, answer.calls, answer.usage?.outputTokens], ["", [], 0]);
+      ends(answer, cell, "end");
     },
   },
   {
     name: "a refusal",
     model: "sim-refuse",
     asks: ASKED,
-    check(told, cell) {
-      assert.equal(told.refusal, REFUSAL_TEXT);
-      ends(told, cell, "refusal");
+    check(answer, cell) {
+      assert.equal(answer.refusal, REFUSAL_TEXT);
+      ends(answer, cell, "refusal");
     },
   },
   {
     name: "an answer that a filter cut",
     model: "sim-filtered",
     asks: ASKED,
-    check(told, cell) {
-      assert.ok(answerText("sim-filtered", QUESTION, undefined).startsWith(told.text) && told.text !== "");
-      ends(told, cell, "refusal");
+    check(answer, cell) {
+      assert.ok(answerText("sim-filtered", QUESTION, undefined).startsWith(answer.text) && answer.text !== "");
+      ends(answer, cell, "refusal");
     },
   },
   {
@@ -174,7 +174,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
     // The newest version of the messages dialect, which its SDK uses, does not have it.
     asks: { openai: { ...ASKED.openai, temperature: 0.5 } },
     sent: { compat: { temperature: 0.5 }, messages: { temperature: 0.5 } },
-    check: (told) => answers(told, "sim-small", QUESTION),
+    check: (answer) => answers(answer, "sim-small", QUESTION),
   },
   {
     name: "the end user's id",
@@ -182,8 +182,8 @@ export const TEXT_FEATURES: readonly Feature[] = [
       openai: { ...ASKED.openai, safety_identifier: "u-17" },
       anthropic: { ...ASKED.anthropic, metadata: { user_id: "u-17" } },
     },
-    check: async (told, cell) => {
-      assert.equal(told.text, answerText("sim-small", QUESTION, undefined));
+    check: async (answer, cell) => {
+      assert.equal(answer.text, answerText("sim-small", QUESTION, undefined));
       const { body } = await cell.received();
       const { safety_identifier, user: named, metadata } = body as { [name: string]: unknown };
       const id = cell.upstream === "compat" ? (safety_identifier ?? named) : Object(metadata)["user_id"];
@@ -210,11 +210,11 @@ function turnsIn(body: Readonly<Record<string, unknown>>): readonly string[] {
   const all = system === undefined ? messages : [{ role: "system", content: system }, ...messages];
   const turns: string[] = [];
   for (const { role, content } of all) {
-    const said = typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("|");
+    const text = typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("|");
     const who = role === "system" || role === "developer" ? "guide" : role;
     const last = turns.at(-1);
-    if (who === "guide" && last?.startsWith("guide: ")) turns.splice(-1, 1, `${last}|${said}`);
-    else turns.push(`${who}: ${said}`);
+    if (who === "guide" && last?.startsWith("guide: ")) turns.splice(-1, 1, `${last}|${text}`);
+    else turns.push(`${who}: ${text}`);
   }
   return turns;
 }

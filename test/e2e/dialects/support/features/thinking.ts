@@ -22,12 +22,12 @@ const thinkingOf = (turns: Turns): Asks => ({
 });
 
 /** Only the messages dialect signs its thinking; a client of either dialect reads the signature. */
-function thought(told: SdkAnswer, { upstream }: Cell, question: string): void {
+function thought(answer: SdkAnswer, { upstream }: Cell, question: string): void {
   const expected = thinkingText(question);
-  assert.equal(told.thinking, expected);
-  assert.deepEqual(told.signatures, upstream === "messages" ? [signatureOf(expected)] : []);
-  assert.ok((told.usage?.reasoningTokens ?? 0) > 0, "thinking is counted");
-  assert.ok(!told.text.includes(expected), "thinking is not text");
+  assert.equal(answer.thinking, expected);
+  assert.deepEqual(answer.signatures, upstream === "messages" ? [signatureOf(expected)] : []);
+  assert.ok((answer.usage?.reasoningTokens ?? 0) > 0, "thinking is counted");
+  assert.ok(!answer.text.includes(expected), "thinking is not text");
 }
 
 /** A provider that signs gets its signed thinking back unchanged; another one gets the thinking as such. */
@@ -119,7 +119,7 @@ export const THINKING_FEATURES: readonly Feature[] = [
       compat: { reasoning_effort: "low" },
       messages: { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
     },
-    check: (told, cell) => thought(told, cell, QUESTION),
+    check: (answer, cell) => thought(answer, cell, QUESTION),
   },
   {
     name: "prompt caching: written, then read",

@@ -92,39 +92,39 @@ export const TOOL_FEATURES: readonly Feature[] = [
       compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
       messages: { tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }] },
     },
-    async check(told, cell) {
+    async check(answer, cell) {
       assert.deepEqual(
-        told.calls.map(({ name, input }) => [name, input]),
+        answer.calls.map(({ name, input }) => [name, input]),
         [["get_weather", { city: "simulated city" }]],
       );
-      ends(told, cell, "call");
-      await answeredInTurn(told, cell, ["Sunny"]);
+      ends(answer, cell, "call");
+      await answeredInTurn(answer, cell, ["Sunny"]);
     },
   },
   {
     name: "three tool calls at once, and the turn with their results",
     model: "sim-calls-3",
     asks: weather,
-    async check(told, cell) {
+    async check(answer, cell) {
       assert.deepEqual(
-        told.calls.map(({ name }) => name),
+        answer.calls.map(({ name }) => name),
         ["get_weather", "get_weather", "get_weather"],
       );
-      assert.equal(new Set(told.calls.map(({ id }) => id)).size, 3);
-      for (const { input } of told.calls) assert.equal(typeof Object(input)["city"], "string");
-      ends(told, cell, "call");
-      await answeredInTurn(told, cell, ["Sunny", "Rainy", "Foggy"]);
+      assert.equal(new Set(answer.calls.map(({ id }) => id)).size, 3);
+      for (const { input } of answer.calls) assert.equal(typeof Object(input)["city"], "string");
+      ends(answer, cell, "call");
+      await answeredInTurn(answer, cell, ["Sunny", "Rainy", "Foggy"]);
     },
   },
   {
     name: "a text before a tool call",
     model: "sim-text-first",
     asks: weather,
-    async check(told, cell) {
-      assert.notEqual(told.text, "");
-      assert.equal(told.calls.length, 1);
-      ends(told, cell, "call");
-      await answeredInTurn(told, cell, ["Sunny"]);
+    async check(answer, cell) {
+      assert.notEqual(answer.text, "");
+      assert.equal(answer.calls.length, 1);
+      ends(answer, cell, "call");
+      await answeredInTurn(answer, cell, ["Sunny"]);
     },
   },
   {
@@ -140,12 +140,12 @@ export const TOOL_FEATURES: readonly Feature[] = [
       compat: { tools: [{ type: "function", function: { name: "now" } }] },
       messages: { tools: [{ name: "now", input_schema: { type: "object" } }] },
     },
-    check(told, cell) {
+    check(answer, cell) {
       assert.deepEqual(
-        told.calls.map(({ name, input }) => [name, input]),
+        answer.calls.map(({ name, input }) => [name, input]),
         [["now", {}]],
       );
-      ends(told, cell, "call");
+      ends(answer, cell, "call");
     },
   },
   {
@@ -168,7 +168,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
       },
       messages: { tool_choice: { type: "tool", name: "get_weather", disable_parallel_tool_use: true } },
     },
-    check: (told, cell) => ends(told, cell, "call"),
+    check: (answer, cell) => ends(answer, cell, "call"),
   },
   {
     name: "a tool that must be called, and one that must not",
@@ -177,8 +177,8 @@ export const TOOL_FEATURES: readonly Feature[] = [
       anthropic: { ...weather.anthropic, tool_choice: { type: "any" } },
     },
     sent: { compat: { tool_choice: "required" }, messages: { tool_choice: { type: "any" } } },
-    async check(told, cell) {
-      ends(told, cell, "call");
+    async check(answer, cell) {
+      ends(answer, cell, "call");
       const none = await cell.ask({
         openai: { ...weather.openai, tool_choice: "none" },
         anthropic: { ...weather.anthropic, tool_choice: { type: "none" } },
@@ -200,7 +200,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
       compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: STRICT, strict: true } }] },
       messages: { tools: [{ name: "get_weather", input_schema: STRICT, strict: true }] },
     },
-    check: (told, cell) => ends(told, cell, "call"),
+    check: (answer, cell) => ends(answer, cell, "call"),
   },
   {
     name: "a choice among some of the tools",
@@ -215,7 +215,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
       },
     },
     sent: { messages: { tools: [{ name: "two" }], tool_choice: { type: "any" } } },
-    check: (told, cell) => ends(told, cell, "call"),
+    check: (answer, cell) => ends(answer, cell, "call"),
   },
   {
     name: "a tool's failure, told by its turn",
@@ -226,7 +226,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
       },
       messages: { messages: [{ role: "user" }, { role: "assistant" }, { content: [{ is_error: true }] }] },
     },
-    check: (told) => assert.match(told.text, /No such city/),
+    check: (answer) => assert.match(answer.text, /No such city/),
   },
   {
     name: "an image in a tool's result",
@@ -254,7 +254,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
         ],
       },
     },
-    check: (told) => assert.notEqual(told.text, ""),
+    check: (answer) => assert.notEqual(answer.text, ""),
   },
 ];
 

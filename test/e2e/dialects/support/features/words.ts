@@ -25,13 +25,13 @@ const FINISH = {
 export function ends(
   { finish }: SdkAnswer,
   { client }: { readonly client: ClientName },
-  why: keyof typeof FINISH,
+  reason: keyof typeof FINISH,
 ): void {
-  assert.equal(finish, FINISH[why][client]);
+  assert.equal(finish, FINISH[reason][client]);
 }
 
 /** Asserts that the text answers `question` and nothing else. */
-export function answers(told: SdkAnswer, model: string, question: string, toolAnswer?: string): void {
-  assert.equal(told.text, answerText(model, question, toolAnswer));
-  assert.deepEqual(told.calls, []);
+export function answers(answer: SdkAnswer, model: string, question: string, toolAnswer?: string): void {
+  assert.equal(answer.text, answerText(model, question, toolAnswer));
+  assert.deepEqual(answer.calls, []);
 }

@@ -33,7 +33,7 @@ export async function settledRows(
   budget: string,
 ): Promise<ReadonlyMap<string | null, Row>> {
   await Promise.all(members.map(({ gateway }) => idle(gateway)));
-  let said = "";
+  let output = "";
   let since = performance.now();
   return until(
     `all of ${budget} told to all`,
@@ -42,9 +42,9 @@ export async function settledRows(
       const texts = tables.map((rows) => JSON.stringify(rows.map(({ key, used }) => [key, used]).sort()));
       const isHeld = tables.some((rows) => rows.some(({ reserved }) => reserved > 0));
       const [text = ""] = texts;
-      const isNews = members.length > 1 && text !== said;
+      const isNews = members.length > 1 && text !== output;
       if (isNews || isHeld || texts.some((each) => each !== text)) {
-        said = text;
+        output = text;
         since = performance.now();
         return undefined;
       }

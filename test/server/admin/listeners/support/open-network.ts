@@ -38,7 +38,7 @@ export async function openNetwork(
     },
   });
   const plane = openAdminPlane(ports, access);
-  const door = await openAdminListener({ address: "127.0.0.1:0", plane, tokens: undefined, ...over });
-  t.after(() => door.close(0));
-  return { door, port: door.port, failures, recorded: () => JSON.stringify([failures, entries]) };
+  const listener = await openAdminListener({ address: "127.0.0.1:0", plane, tokens: undefined, ...over });
+  t.after(() => listener.close(0));
+  return { door: listener, port: listener.port, failures, recorded: () => JSON.stringify([failures, entries]) };
 }

@@ -53,9 +53,9 @@ export async function ask(
   };
 }
 
-function splitAt(given: string, separator: string): [string, string] {
-  const at = given.indexOf(separator);
-  return [given.slice(0, at), given.slice(at + separator.length)];
+function splitAt(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return [text.slice(0, at), text.slice(at + separator.length)];
 }
 
 export const codeOf = ({ body }: Answered): string => {

@@ -186,15 +186,15 @@ test("texts of a message are rewritten in place", () => {
 });
 
 test("texts of an answer, an event and an error are found", () => {
-  const said = (body: string) => a2aAnswerTexts(body)?.texts.map(({ kind, text }) => `${kind}:${text}`);
+  const textsOf = (body: string) => a2aAnswerTexts(body)?.texts.map(({ kind, text }) => `${kind}:${text}`);
   assert.deepEqual(
-    said(
+    textsOf(
       '{"jsonrpc":"2.0","id":3,"result":{"artifactUpdate":{"taskId":"457f","contextId":"b","artifact":{"artifactId":"a1",' +
         '"name":"n","parts":[{"text":"out"}]},"lastChunk":true}}}',
     ),
     ["output:n", "output:out"],
   );
-  assert.deepEqual(said('{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no","data":[{"reason":"R"}]}}'), [
+  assert.deepEqual(textsOf('{"jsonrpc":"2.0","id":3,"error":{"code":-1,"message":"no","data":[{"reason":"R"}]}}'), [
     "output:no",
     "output:R",
   ]);

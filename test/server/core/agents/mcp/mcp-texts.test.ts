@@ -80,12 +80,12 @@ test("a mirrored header is rewritten with its text argument, kept for a number, 
 });
 
 test("user answers, completion values and texts of unknown methods are found", () => {
-  const said = (method: string, params: string, name = "") =>
+  const textsOf = (method: string, params: string, name = "") =>
     requestTexts(method, params, {}, name)
       .texts.texts.filter(({ ref }) => ref === "")
       .map(({ text }) => text);
   assert.deepEqual(
-    said(
+    textsOf(
       "tools/call",
       '"name":"ask","inputResponses":{"who":{"action":"accept","content":{"name":"Bo","type":"t"}},"s":{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}}',
       "ask",
@@ -93,13 +93,13 @@ test("user answers, completion values and texts of unknown methods are found", (
     ["Bo", "t", "hi", "a note"],
   );
   assert.deepEqual(
-    said(
+    textsOf(
       "completion/complete",
       '"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"lang","value":"py"},"context":{"arguments":{"type":"x"}}',
     ),
     ["py", "x", "a note"],
   );
-  assert.deepEqual(said("com.example/own", '"type":"SECRET","cursor":"c","name":{"status":"s"}'), [
+  assert.deepEqual(textsOf("com.example/own", '"type":"SECRET","cursor":"c","name":{"status":"s"}'), [
     "SECRET",
     "s",
     "a note",
@@ -143,10 +143,13 @@ test("descriptions of tools are texts, and schema values are only read", () => {
 });
 
 test("texts of errors and notifications are found", () => {
-  const said = (message: string) => mcpAnswerTexts(message)?.texts.map(({ text }) => text);
-  assert.deepEqual(said('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":{"uri":"u"}}}'), ["no", "u"]);
+  const textsOf = (message: string) => mcpAnswerTexts(message)?.texts.map(({ text }) => text);
+  assert.deepEqual(textsOf('{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no","data":{"uri":"u"}}}'), [
+    "no",
+    "u",
+  ]);
   assert.deepEqual(
-    said(
+    textsOf(
       '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":{"level":"x"}}}',
     ),
     ["l", "x"],

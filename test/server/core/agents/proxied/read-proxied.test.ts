@@ -18,7 +18,7 @@ const read = (
   path = "/any/where",
 ): ProxiedReading => readProxied({ verb: "POST", path, headers: { ...JSON_TYPE, ...headers } }, Buffer.from(body));
 
-function told(reading: ProxiedReading) {
+function summaryOf(reading: ProxiedReading) {
   assert.equal(reading.kind, "read", JSON.stringify(reading));
   if (reading.kind !== "read") throw new Error("unreachable");
   const { shape, calls, texts } = reading.request;
@@ -28,7 +28,7 @@ function told(reading: ProxiedReading) {
 
 const rpc = (method: string, params: object, id: unknown = 1): object => ({ jsonrpc: "2.0", id, method, params });
 const text = (message: unknown): string => JSON.stringify(message);
-const part = (words: string): object => ({ messageId: "m1", role: "ROLE_USER", parts: [{ text: words }] });
+const part = (message: string): object => ({ messageId: "m1", role: "ROLE_USER", parts: [{ text: message }] });
 
 const READ: readonly (readonly [string, string, Readonly<Record<string, string>>, string, readonly string[]])[] = [
   [
@@ -135,7 +135,7 @@ const READ: readonly (readonly [string, string, Readonly<Record<string, string>>
 
 for (const [what, body, headers, expected, texts] of READ) {
   test(`a message is read: ${what}`, () => {
-    const { shape, calls, texts: found } = told(read(body, headers));
+    const { shape, calls, texts: found } = summaryOf(read(body, headers));
     assert.equal(`${shape.protocol} ${calls[0]?.method} ${calls[0]?.name}`, expected);
     assert.deepEqual(found, texts);
   });
@@ -148,7 +148,7 @@ test("a batch is read message by message, in place", () => {
     { jsonrpc: "2.0", method: "notifications/progress", params: { message: "two" } },
   ];
   const reading = read(text(batch));
-  const { shape, calls, ends, texts } = told(reading);
+  const { shape, calls, ends, texts } = summaryOf(reading);
   assert.deepEqual(
     calls.map(({ method }) => method),
     ["tools/call", "ping", "notifications/progress"],
@@ -165,7 +165,7 @@ for (const [path, method, texts] of [
 ] as const) {
   test(`a path is read: ${path}`, () => {
     const body = text({ message: part("hi there"), metadata: { a: "m n" } });
-    const { shape, calls, texts: found } = told(read(body, { "content-type": "application/a2a+json" }, path));
+    const { shape, calls, texts: found } = summaryOf(read(body, { "content-type": "application/a2a+json" }, path));
     assert.deepEqual([shape.binding, calls[0]?.method, found], ["rest", method, texts]);
   });
 }
@@ -293,7 +293,7 @@ test("every string of a message is inspected, whatever its member name", () => {
           const body = text({ ...beside, jsonrpc: "2.0", id: 1, method, params });
           const reading = read(body);
           if (reading.kind === "refused") continue;
-          const { texts } = told(reading);
+          const { texts } = summaryOf(reading);
           assert.equal(texts.filter((one) => one.includes("SECRET")).length, body.split("SECRET").length - 1, body);
         }
       },

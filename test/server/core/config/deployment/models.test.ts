@@ -135,9 +135,11 @@ const REFUSED: readonly [string, readonly object[], readonly string[]][] = [
 for (const [why, models, expected] of REFUSED) {
   test(`a model is refused: ${why}`, () => {
     const { lines } = problemsOf(models);
-    const told = lines.filter((line) => !/: two models have the name/.test(line) || why.startsWith("a duplicate name"));
-    assert.equal(told.length, expected.length, told.join("\n"));
-    for (const [at, start] of expected.entries()) assert.ok(told[at]?.startsWith(start), `${told[at]}\n${start}`);
+    const found = lines.filter(
+      (line) => !/: two models have the name/.test(line) || why.startsWith("a duplicate name"),
+    );
+    assert.equal(found.length, expected.length, found.join("\n"));
+    for (const [at, start] of expected.entries()) assert.ok(found[at]?.startsWith(start), `${found[at]}\n${start}`);
   });
 }
 

@@ -7,7 +7,7 @@ import { lines, references } from "../samples.ts";
 const SECRET = "twenty-four-characters-24-of-no-one";
 
 /** Returns the problems of `tls`, except that a version cannot order certificates. */
-const told = (tls: Readonly<Record<string, unknown>>): readonly string[] => {
+const problemsOf = (tls: Readonly<Record<string, unknown>>): readonly string[] => {
   const document = { cluster: { node_id: "a", data_dir: "/d", bootstrap: true, secret: SECRET }, tls };
   const result = readNodeFile({ name: "n", text: JSON.stringify(document) }, references);
   return lines(result)
@@ -19,7 +19,7 @@ const hosted = { provider: "hosted_api", api_token: "t" };
 const tsig = { provider: "rfc2136", server: "ns:53", key_name: "k.", key_alg: "HMAC-SHA512.", key: "c2VjcmV0" };
 
 test("certificate files and every way to use an authority are accepted", () => {
-  const sound: readonly Readonly<Record<string, unknown>>[] = [
+  const valid: readonly Readonly<Record<string, unknown>>[] = [
     { cert_file: "c.pem", key_file: "k.pem" },
     { domains: ["gateway.example.com"] },
     { domains: ["gateway"], email: "ops@example.com", ca: "", trusted_roots: TEST_CERTIFICATE },
@@ -29,7 +29,7 @@ test("certificate files and every way to use an authority are accepted", () => {
     { domains: ["a.example"], ca: "https://ca.internal/dir", eab: { key_id: "k", mac_key: "-_8" } },
     { domains: ["a.example"], ca: "http://127.0.0.1:1/dir" },
   ];
-  for (const tls of sound) assert.deepEqual(told(tls), [], JSON.stringify(tls));
+  for (const tls of valid) assert.deepEqual(problemsOf(tls), [], JSON.stringify(tls));
 });
 
 const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[] = [
@@ -86,7 +86,7 @@ const BAD: readonly (readonly [Readonly<Record<string, unknown>>, ...string[]])[
 
 for (const [tls, ...expected] of BAD) {
   test(`${JSON.stringify(tls).slice(0, 90)} is refused: ${expected[0]}`, () => {
-    assert.deepEqual(told(tls), expected);
+    assert.deepEqual(problemsOf(tls), expected);
   });
 }
 

@@ -165,7 +165,7 @@ test("a secret at a place that allows none is not even looked up", () => {
 
 test("no part of a value appears in messages about its text, not even a truncated end", () => {
   const value = 'alpha/beta+gamma "delta"'.padEnd(120, "x");
-  const told = (written: string, say: (value: string) => string) =>
+  const problemsOf = (written: string, say: (value: string) => string) =>
     lines(
       readDocument(
         texts,
@@ -178,11 +178,11 @@ test("no part of a value appears in messages about its text, not even a truncate
       ),
     );
   assert.deepEqual(
-    told("x == ${KEY}", () => 'no `beta`, no "delta\\"x", no `x`, no `nothing`'),
+    problemsOf("x == ${KEY}", () => 'no `beta`, no "delta\\"x", no `x`, no `nothing`'),
     ["f:1:4: a: no `${KEY}`, no `${KEY}`, no `x`, no `nothing`"],
   );
   assert.deepEqual(
-    told("prefix-${KEY}", (text) => `no ${JSON.stringify(`${text.slice(0, 80)}…`)}`),
+    problemsOf("prefix-${KEY}", (text) => `no ${JSON.stringify(`${text.slice(0, 80)}…`)}`),
     ['f:1:4: a: no "prefix-${KEY}…"'],
   );
 });
@@ -201,8 +201,8 @@ test("a secret appears in no problem, wherever its reference is and whatever is 
   );
   fc.assert(
     fc.property(fc.array(fc.tuple(key, value), { maxLength: 6 }), (pairs) => {
-      const told = lines(read(sample, pairs.map(([name, written]) => `${name}: ${written}\n`).join(""))).join("\n");
-      assert.ok(!told.includes(CANARY), told);
+      const output = lines(read(sample, pairs.map(([name, written]) => `${name}: ${written}\n`).join(""))).join("\n");
+      assert.ok(!output.includes(CANARY), output);
     }),
   );
 });

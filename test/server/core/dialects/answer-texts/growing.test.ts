@@ -129,27 +129,27 @@ function stringAt(pattern: unknown, value: unknown): string {
 
 for (const [what, dialect, route, event, isOutside] of GROWING) {
   test(`a word in fragments is found: ${what}`, () => {
-    const given = streamOf(["my SEC", "R", "ET", " end"].map(event));
+    const stream = streamOf(["my SEC", "R", "ET", " end"].map(event));
     for (const open of [hiding, holding]) {
-      const { shown } = drive(dialect, route, eventsOf(given), open);
+      const { shown } = drive(dialect, route, eventsOf(stream), open);
       const joined = eventsOf(shown).map(({ data = "" }) => stringAt(event("?"), JSON.parse(data)));
       assert.equal(joined.join(""), isOutside === true ? "my SECR end" : "my [x] end", shown);
     }
-    assert.equal(drive(dialect, route, eventsOf(given), showing).shown, given);
+    assert.equal(drive(dialect, route, eventsOf(stream), showing).shown, stream);
   });
 }
 
 test("of duplicate members clients get the last, and fragments are joined as clients join them", () => {
   const twins = (last: string, before = "x") =>
     `data: {"choices":[{"index":0,"delta":{"content":${JSON.stringify(before)},"content":${JSON.stringify(last)}}}]}\n\n`;
-  for (const given of [
+  for (const stream of [
     twins("my SEC") + twins("RET"),
     `data: {"choices":[{"index":0,"delta":{"content":"x"},"delta":{"content":"SEC"}}]}\n\n${twins("RET")}`,
     `data: {"choices":[],"choices":[{"index":0,"delta":{"content":"SEC"}}]}\n\n${twins("RET")}`,
     `${twins("SEC", "SECRET")}${twins("RET", "SECRET")}`,
     'data: {"choices":[{"index":0,"delta":{"content":"SEC"}}]}\n\ndata: {"choices":[{"index":0,"delta":{"Content":"RET"}}]}\n\n',
   ]) {
-    const { shown } = drive("compat", "chat_completions", eventsOf(given), hiding);
+    const { shown } = drive("compat", "chat_completions", eventsOf(stream), hiding);
     const made = eventsOf(shown).map(({ data = "" }) => JSON.parse(data).choices[0]?.delta ?? {});
     assert.ok(!shown.includes('"x"') && !shown.includes("SECRET"), shown);
     assert.match(made.map(({ content, Content }) => content ?? Content ?? "").join(""), /^(?:my )?\[x\]$/);

@@ -6,7 +6,7 @@ import { type Dialect, readAnswerTexts } from "../../../../../src/server/core/di
 
 const read = (route: string, body: string, dialect: Dialect = "compat") =>
   readAnswerTexts(route, dialect, Buffer.from(body));
-const said = (route: string, body: string, dialect: Dialect = "compat"): readonly string[] =>
+const textsOf = (route: string, body: string, dialect: Dialect = "compat"): readonly string[] =>
   read(route, body, dialect).texts.map(({ text }) => text);
 
 /** Returns the answer with every `SECRET` hidden. */
@@ -23,7 +23,7 @@ const CHAT =
   '{"index":1,"message":{"content":[{"type":"text","text":"two"}]},"logprobs":null}],"usage":{"total_tokens":3} }\n';
 
 test("a chat answer has texts, thinking and string values of arguments; token lists of a changed choice are dropped", () => {
-  assert.deepEqual(said("chat_completions", CHAT), ["a SECRET é", "why", "SECRET \n", "A", "two"]);
+  assert.deepEqual(textsOf("chat_completions", CHAT), ["a SECRET é", "why", "SECRET \n", "A", "two"]);
   assert.equal(
     hidden("chat_completions", CHAT),
     CHAT.replace('"a SECRET \\u00e9"', '"a [x] é"')
@@ -103,12 +103,12 @@ const TABLE: readonly (readonly [
 
 for (const [what, route, dialect, body, texts] of TABLE) {
   test(`the texts of ${what} are found`, () => {
-    assert.deepEqual(said(route, body, dialect), texts);
+    assert.deepEqual(textsOf(route, body, dialect), texts);
     assert.equal(hidden(route, body, dialect), body.replaceAll("SECRET", "[x]"));
     const answer = read(route, body, dialect);
     const changed = answer.rewrite(answer.texts.map(({ text }) => `${text}\n"😀`));
     assert.deepEqual(
-      said(route, changed.toString(), dialect),
+      textsOf(route, changed.toString(), dialect),
       texts.map((text) => `${text}\n"😀`),
     );
   });
@@ -127,7 +127,7 @@ test("non-text content is counted", () => {
 
 test("an answer nested too deeply is read as plain text", () => {
   const body = `${"[".repeat(600)}"SECRET"${"]".repeat(600)}`;
-  assert.deepEqual(said("rerank", body), [body]);
+  assert.deepEqual(textsOf("rerank", body), [body]);
 });
 
 test("any JSON keeps its bytes while nothing changes, and its values if all strings change", () => {

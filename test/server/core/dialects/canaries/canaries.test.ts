@@ -192,8 +192,8 @@ for (const { what, rows, read, reasons } of [
         for (const canary of [TOKEN, PROSE, ADDRESS]) {
           const { isInspected, isCounted } = read(method, path, position.valueWith(canary));
           if (isInspected) continue;
-          const why = reasonsFor(position, reasons).filter(({ form }) => hasForm(form, canary));
-          if (why.length === 0 || (why.every(isMedia) && !isCounted))
+          const reason = reasonsFor(position, reasons).filter(({ form }) => hasForm(form, canary));
+          if (reason.length === 0 || (reason.every(isMedia) && !isCounted))
             unexplained.add(
               `${method} ${path}: ${position.path.join(".")} = ${canary}, as in ${JSON.stringify(position.valueWith("?"))}`,
             );
@@ -221,9 +221,9 @@ const WRITTEN: Readonly<Record<UninspectedRow["form"], string>> = {
 };
 
 function tableOfRows(): string {
-  const rows = UNINSPECTED.map(({ place, names, form, reason: why }) => {
+  const rows = UNINSPECTED.map(({ place, names, form, reason }) => {
     const shown = [...new Set(names.map((name) => `\`${shortened(name, names)}\``))].join(" ");
-    return `| ${place} | ${shown} | ${WRITTEN[form]} | ${why} |`;
+    return `| ${place} | ${shown} | ${WRITTEN[form]} | ${reason} |`;
   });
   return ["", "| Where | Members | Value | Why it is no text |", "|---|---|---|---|", ...rows, "", ""].join("\n");
 }
@@ -246,4 +246,4 @@ test("the page on guardrails has the table of uninspected strings", () => {
   assert.equal(page.slice(from, to), tableOfRows());
 });
 
-const isMedia = ({ reason: why }: UninspectedRow): boolean => why.includes("gateway_guardrail_uninspected_total");
+const isMedia = ({ reason }: UninspectedRow): boolean => reason.includes("gateway_guardrail_uninspected_total");

@@ -114,11 +114,11 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
       fc.record({ messages: fc.array(message), tools: value, tool_choice: value }, { requiredKeys: [] }),
     );
     fc.assert(
-      fc.property(request, (given) => {
-        const { capabilities, untranslatable } = usesOf(formOf(dialect), given, otherOf(dialect));
+      fc.property(request, (input) => {
+        const { capabilities, untranslatable } = usesOf(formOf(dialect), input, otherOf(dialect));
         for (const capability of capabilities) {
           assert.ok(capabilitiesOf(dialect).has(capability), capability);
-          assert.ok(shows(given, capability), `${capability} without its words`);
+          assert.ok(shows(input, capability), `${capability} without its words`);
         }
         for (const [capability, place] of untranslatable) {
           assert.ok(isCapability(capability));

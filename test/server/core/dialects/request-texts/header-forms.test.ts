@@ -6,15 +6,15 @@ import { headerTexts } from "../../../../../src/server/core/dialects/request-tex
 const base64 = (text: string, encoding: BufferEncoding = "utf8") => Buffer.from(text, encoding).toString("base64");
 const quoted = (text: string) => [...Buffer.from(text)].map((it) => `=${it.toString(16)}`).join("");
 const percent = (text: string) => [...Buffer.from(text)].map((it) => `%${it.toString(16)}`).join("");
-const words = (...parts: readonly string[]) => parts.map((it) => `=?UTF-8?B?${base64(it)}?=`).join(" ");
+const text = (...parts: readonly string[]) => parts.map((it) => `=?UTF-8?B?${base64(it)}?=`).join(" ");
 
 const CARD = "4111 1111 1111 1111";
 
 const FORMS: Readonly<Record<string, string>> = {
   unencoded: CARD,
-  "base64 word": words(CARD),
+  "base64 word": text(CARD),
   "base64 word in lower case": `=?utf-8?b?${base64(CARD)}?=`,
-  "base64 words in a row": words("4111 1", "111 1111", " 1111"),
+  "base64 words in a row": text("4111 1", "111 1111", " 1111"),
   "base64 words without a space": `=?utf-8?B?${base64("4111 1111 ")}?==?utf-8?B?${base64("1111 1111")}?=`,
   "a word without padding": `=?utf-8?B?${base64(CARD).replace(/=+$/, "")}?=`,
   "quoted word": `=?utf-8?Q?${quoted(CARD)}?=`,
@@ -24,10 +24,10 @@ const FORMS: Readonly<Record<string, string>> = {
   "a word in UTF-16": `=?utf-16le?B?${base64(CARD, "utf16le")}?=`,
   "a word in Latin-1": `=?iso-8859-1?B?${base64(CARD)}?=`,
   "a word of an unknown character set": `=?x-none?B?${base64(CARD)}?=`,
-  "a word among others": `see ${words(CARD)} please`,
-  "a word inside quotes": `a; name="${words(CARD)}"`,
-  "a word with percent escapes inside": words(percent(CARD)),
-  "percent escapes with a word inside": percent(words(CARD)),
+  "a word among others": `see ${text(CARD)} please`,
+  "a word inside quotes": `a; name="${text(CARD)}"`,
+  "a word with percent escapes inside": text(percent(CARD)),
+  "percent escapes with a word inside": percent(text(CARD)),
   "extended parameter": `attachment; filename*=UTF-8''${percent(CARD)}`,
   "extended parameter with a language": `attachment; filename*=iso-8859-1'en'${percent(CARD)}`,
   "parameter in parts": 'a; n*0="4111 1111"; n*1=" 1111 "; n*2="1111"',

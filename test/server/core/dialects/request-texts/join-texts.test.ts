@@ -13,20 +13,20 @@ const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
 const RESPONSES = "/v1/responses";
 
-const said = (role: string, ...texts: readonly unknown[]) => ({
+const messageOf = (role: string, ...texts: readonly unknown[]) => ({
   role,
   content: texts.map((text) => (typeof text === "string" ? { type: "text", text } : text)),
 });
 const long = (end: string): string => "a ".repeat(400) + end;
 
 const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seams: readonly string[]])[] = [
-  ["two texts of the assistant", MESSAGES, { messages: [said("assistant", "SEC", "RET")] }, ["SECRET"]],
+  ["two texts of the assistant", MESSAGES, { messages: [messageOf("assistant", "SEC", "RET")] }, ["SECRET"]],
   [
     "texts with thinking and calls between, and messages of one role in a row",
     MESSAGES,
     {
       messages: [
-        said(
+        messageOf(
           "assistant",
           { type: "thinking", thinking: "1 SEC" },
           "2 SEC",
@@ -39,7 +39,7 @@ const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seam
     },
     ["1 SECRET 3", "2 SECRET 4"],
   ],
-  ["three texts of a user", CHAT, { messages: [said("user", "S", "ECRE", "T")] }, ["SECRET"]],
+  ["three texts of a user", CHAT, { messages: [messageOf("user", "S", "ECRE", "T")] }, ["SECRET"]],
   [
     "blocks of the system",
     MESSAGES,
@@ -54,7 +54,11 @@ const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seam
   [
     "blocks of a result",
     MESSAGES,
-    { messages: [said("user", { type: "tool_result", tool_use_id: "t", content: said("", "SEC", "RET").content })] },
+    {
+      messages: [
+        messageOf("user", { type: "tool_result", tool_use_id: "t", content: messageOf("", "SEC", "RET").content }),
+      ],
+    },
     ["SECRET"],
   ],
   [
@@ -76,11 +80,16 @@ const SEAMS: readonly (readonly [what: string, path: string, body: unknown, seam
   [
     "only the ends of long texts",
     CHAT,
-    { messages: [said("user", long("SEC"), `RET${long("")}`)] },
+    { messages: [messageOf("user", long("SEC"), `RET${long("")}`)] },
     [`${"a ".repeat(127)}a SECRET${"a ".repeat(126)}a`.slice(1)],
   ],
-  ["texts separated by a line break", CHAT, { messages: [said("user", "SEC\n", "RET")] }, []],
-  ["turns of two roles, and arguments", CHAT, { messages: [said("user", "SEC"), said("assistant", "RET")] }, []],
+  ["texts separated by a line break", CHAT, { messages: [messageOf("user", "SEC\n", "RET")] }, []],
+  [
+    "turns of two roles, and arguments",
+    CHAT,
+    { messages: [messageOf("user", "SEC"), messageOf("assistant", "RET")] },
+    [],
+  ],
 ];
 
 for (const [what, path, body, seams] of SEAMS) {
@@ -108,7 +117,7 @@ test("of duplicate members the last is assembled", () => {
 });
 
 test("findings inside each of two texts change these alone", () => {
-  const body = (first: string, second: string) => JSON.stringify({ messages: [said("user", first, second)] });
+  const body = (first: string, second: string) => JSON.stringify({ messages: [messageOf("user", first, second)] });
   const found = read(CHAT, body("a SECRET b", "c SECRET d"));
   const all = [...found.texts, ...found.seams];
   const made = found.rewrite(all.map(({ text }) => text.replaceAll("SECRET", "[x]")));
@@ -120,7 +129,7 @@ test("findings inside each of two texts change these alone", () => {
 });
 
 test("findings inside a text and across its end are both rewritten", () => {
-  const body = JSON.stringify({ messages: [said("user", "SECRET and SEC", "RET and SECRET")] });
+  const body = JSON.stringify({ messages: [messageOf("user", "SECRET and SEC", "RET and SECRET")] });
   const found = read(CHAT, body);
   const made = found.rewrite([...found.texts, ...found.seams].map(({ text }) => text.replaceAll("SECRET", "[x]")));
   assert.ok(!read(CHAT, made.toString()).seams.some(({ text }) => text.includes("SEC")), made.toString());
@@ -129,7 +138,7 @@ test("findings inside a text and across its end are both rewritten", () => {
 test("the time to read a body grows as its number of texts does", () => {
   const bodyOf = (count: number): string =>
     JSON.stringify({
-      messages: [said("user", ...Array.from({ length: count }, (_, at) => `${at} ${"word ".repeat(12)}`))],
+      messages: [messageOf("user", ...Array.from({ length: count }, (_, at) => `${at} ${"word ".repeat(12)}`))],
     });
   const timeOf = (body: string): number => {
     const startedAt = performance.now();

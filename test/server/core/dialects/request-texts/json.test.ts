@@ -345,11 +345,11 @@ test("any text in messages can be rewritten, and values that are not strings sta
     "output",
     "tool_calls",
   );
-  const words = fc.constantFrom("user", "tool", "a b", '{"a":"b c"}', "image", "function_call", "ZGF0YQ==", "data:,x");
+  const text = fc.constantFrom("user", "tool", "a b", '{"a":"b c"}', "image", "function_call", "ZGF0YQ==", "data:,x");
   const { part } = fc.letrec<{ part: unknown }>((tie) => ({
     part: fc.oneof(
       { maxDepth: 4 },
-      words,
+      text,
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.array(tie("part"), { maxLength: 3 }),
       fc.dictionary(fc.oneof(names, fc.constant("type")), tie("part"), { maxKeys: 4 }),

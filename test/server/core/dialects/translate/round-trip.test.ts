@@ -209,9 +209,9 @@ function asToldToCompat(talk: Talk): Talk {
 /** The messages dialect requires every object of an answer to exclude additional properties. */
 function asToldToMessages(talk: Talk): Talk {
   if (talk.outputSchema === undefined) return talk;
-  const given: unknown = JSON.parse(talk.outputSchema);
-  const narrowed = JSON.stringify(narrow(given));
-  return narrowed === JSON.stringify(given) ? talk : { ...talk, outputSchema: narrowed };
+  const input: unknown = JSON.parse(talk.outputSchema);
+  const narrowed = JSON.stringify(narrow(input));
+  return narrowed === JSON.stringify(input) ? talk : { ...talk, outputSchema: narrowed };
 }
 
 function narrow(schema: unknown): unknown {

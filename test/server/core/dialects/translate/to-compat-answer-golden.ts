@@ -58,13 +58,13 @@ export function termsOf({ toolNames = {}, showsUsage = false, callsFunctions = f
   };
 }
 
-export function bodyOf(given: unknown): string {
-  return typeof given === "string" ? given : JSON.stringify(given);
+export function bodyOf(input: unknown): string {
+  return typeof input === "string" ? input : JSON.stringify(input);
 }
 
 /** The provider's stream on the wire. */
-export function sseOf(given: readonly unknown[]): string {
-  return given.map(blockOf).join("");
+export function sseOf(items: readonly unknown[]): string {
+  return items.map(blockOf).join("");
 }
 
 function blockOf(event: unknown): string {

@@ -153,10 +153,10 @@ for (const { row, given, terms } of STREAMS.filter(({ state }) => state === "fai
 
 for (const { row, given, terms } of WHOLE) {
   test(`the client reads the whole answer and the same answer as a stream: ${row}`, async () => {
-    const told = termsOf({ ...terms, showsUsage: true });
-    answer = { type: "application/json", body: messageToChat(bodyOf(given), told, STAMP) };
+    const result = termsOf({ ...terms, showsUsage: true });
+    answer = { type: "application/json", body: messageToChat(bodyOf(given), result, STAMP) };
     const whole = shown(seen(await client.chat.completions.create(QUESTION)));
-    const frames = messageAsChunks(bodyOf(given), told, STAMP);
+    const frames = messageAsChunks(bodyOf(given), result, STAMP);
     assert.deepEqual(whole, meant(trace(frames)));
     answer = { type: "text/event-stream", body: frames };
     assert.deepEqual(shown(await iterated()), whole);

@@ -164,7 +164,7 @@ const usage = fc.record({
 });
 
 test("the usage reported to a client is the metered usage", () => {
-  let told = 0;
+  let calls = 0;
   fc.assert(
     fc.property(
       fc.array(usage, { minLength: 1, maxLength: 2 }),
@@ -180,12 +180,12 @@ test("the usage reported to a client is the metered usage", () => {
         const { frames } = translate([Buffer.from(sseOf(events))], termsOf({ showsUsage: true }));
         const lines = trace(frames).filter((line) => line.startsWith("usage"));
         assert.deepEqual(lines, meter.usage === undefined ? [] : [`usage ${JSON.stringify(compatUsage(meter.usage))}`]);
-        told += lines.length;
+        calls += lines.length;
       },
     ),
     { numRuns: 500 },
   );
-  assert.ok(told > 0);
+  assert.ok(calls > 0);
 });
 
 /** A block of an answer, with its streamed fragments. */

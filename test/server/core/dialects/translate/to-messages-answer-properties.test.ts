@@ -117,8 +117,8 @@ const habits: fc.Arbitrary<Habits> = fc.record({
 });
 
 /** Without indexes only ids distinguish fragments, and calls can interleave only if each has one. */
-function fragmentsOf(calls: readonly Call[], given: Habits, cut: Cuts): readonly object[] {
-  const { hasIndexes, repeatsIds } = given;
+function fragmentsOf(calls: readonly Call[], input: Habits, cut: Cuts): readonly object[] {
+  const { hasIndexes, repeatsIds } = input;
   const queues = calls.map(({ name, input }, at) =>
     ["", ...cut(input)].map((piece, place) => ({
       ...(hasIndexes && { index: at }),
@@ -126,43 +126,43 @@ function fragmentsOf(calls: readonly Call[], given: Habits, cut: Cuts): readonly
       function: { ...(place === 0 && { name }), arguments: piece },
     })),
   );
-  if (!given.interleaves || !(hasIndexes || repeatsIds)) return queues.flat();
+  if (!input.interleaves || !(hasIndexes || repeatsIds)) return queues.flat();
   const rounds = Math.max(0, ...queues.map((queue) => queue.length));
   return Array.from({ length: rounds }, (_, round) => queues.flatMap((queue) => queue.slice(round, round + 1))).flat();
 }
 
-function streamOf(answer: Answer, given: Habits): Buffer {
-  const cut = cutter(given.cuts);
+function streamOf(answer: Answer, input: Habits): Buffer {
+  const cut = cutter(input.cuts);
   const deltas: object[] = [
     { role: "assistant", content: "" },
     ...cut(answer.reasoning).map((piece) => ({ reasoning_content: piece, content: null })),
     ...cut(answer.content).map((piece) => ({ content: piece, tool_calls: [] })),
     ...cut(answer.refusal).map((piece) => ({ refusal: piece })),
-    ...fragmentsOf(answer.calls, given, cut).map((fragment) => ({ content: "", tool_calls: [fragment] })),
+    ...fragmentsOf(answer.calls, input, cut).map((fragment) => ({ content: "", tool_calls: [fragment] })),
   ];
   const { usage } = answer;
   const chunks: object[] = deltas.map((delta) => ({
     id: "c",
-    choices: [{ index: 0, delta: given.repeatsRole ? { role: "assistant", ...delta } : delta, finish_reason: null }],
-    ...(given.usageAt === "every chunk" && usage !== undefined && { usage: { ...usage, completion_tokens: 0 } }),
+    choices: [{ index: 0, delta: input.repeatsRole ? { role: "assistant", ...delta } : delta, finish_reason: null }],
+    ...(input.usageAt === "every chunk" && usage !== undefined && { usage: { ...usage, completion_tokens: 0 } }),
   }));
   chunks.push({
     id: "c",
     choices: [{ index: 0, delta: {}, finish_reason: answer.finishReason }],
-    usage: given.usageAt === "the end" ? null : usage,
+    usage: input.usageAt === "the end" ? null : usage,
   });
-  if (given.usageAt === "the end") chunks.push({ id: "c", choices: [], usage });
+  if (input.usageAt === "the end") chunks.push({ id: "c", choices: [], usage });
   const isTold = typeof answer.finishReason === "string" && answer.finishReason !== "";
-  return bytesOf([...chunks, given.saysDone || !isTold ? "data: [DONE]\n\n" : ": bye\n\n"]);
+  return bytesOf([...chunks, input.saysDone || !isTold ? "data: [DONE]\n\n" : ": bye\n\n"]);
 }
 
 test("an answer is the same whole, as one stream and in chunks of any cut, with any provider quirk", () => {
   fc.assert(
-    fc.property(answers, habits, (answer, given) => {
+    fc.property(answers, habits, (answer, input) => {
       const whole = wholeOf(answer);
       const message = JSON.parse(chatToMessage(whole, TERMS, STAMP));
       assert.deepEqual(messageOf(chatAsEvents(whole, TERMS, STAMP)), message);
-      const { frames, problem, state } = translate([streamOf(answer, given)], TERMS);
+      const { frames, problem, state } = translate([streamOf(answer, input)], TERMS);
       assert.deepEqual([problem, state], [undefined, "ended"]);
       assert.deepEqual(messageOf(frames), message);
     }),

@@ -67,9 +67,9 @@ export function textOf(sent: Sent): string {
   return typeof sent === "string" ? sent : JSON.stringify(sent);
 }
 
-export function bytesOf(given: readonly Sent[]): Buffer {
+export function bytesOf(items: readonly Sent[]): Buffer {
   return Buffer.from(
-    given.map((sent) => (typeof sent === "string" ? sent : `data: ${JSON.stringify(sent)}\n\n`)).join(""),
+    items.map((sent) => (typeof sent === "string" ? sent : `data: ${JSON.stringify(sent)}\n\n`)).join(""),
   );
 }
 

@@ -140,8 +140,8 @@ const lacks = fc.oneof(fc.subarray([...CLAIMABLE_NAMES]), fc.subarray([...CLAIMA
 
 test("any conversation gives a valid request in which each call is answered", () => {
   fc.assert(
-    fc.property(request, lacks, (given, names) => {
-      const { body } = translate(given, { lacks: names });
+    fc.property(request, lacks, (input, names) => {
+      const { body } = translate(input, { lacks: names });
       assertIsMessages(body);
       assert.ok(isAnswered(body));
     }),
@@ -164,20 +164,20 @@ const histories = fc.constantFrom(
 test("everything that the guard does not name arrives", () => {
   fc.assert(
     fc.property(request, histories, (settings, messages) => {
-      const given = { ...settings, messages };
-      const { capabilities, untranslatable } = usesOf("chat", given, "messages");
-      const { body } = translate(given);
-      const { temperature, top_p, top_k } = given;
+      const input = { ...settings, messages };
+      const { capabilities, untranslatable } = usesOf("chat", input, "messages");
+      const { body } = translate(input);
+      const { temperature, top_p, top_k } = input;
       if (!untranslatable.has("sampling")) {
         assert.equal(body["temperature"], temperature === 1 ? undefined : temperature && Math.min(temperature, 1));
         assert.equal(body["top_p"], top_p === 1 ? undefined : top_p);
       }
       if (!untranslatable.has("top_k")) assert.equal(body["top_k"], top_k === -1 ? undefined : top_k);
       if (!untranslatable.has("json_schema")) {
-        assert.equal("format" in (objectOf(body["output_config"]) ?? {}), given.response_format !== undefined);
+        assert.equal("format" in (objectOf(body["output_config"]) ?? {}), input.response_format !== undefined);
       }
       // A request that switches thinking both off and on is ambiguous.
-      const isClear = given.reasoning_effort !== "none" || given.reasoning === undefined;
+      const isClear = input.reasoning_effort !== "none" || input.reasoning === undefined;
       if (isClear && !untranslatable.has("thinking_budget") && !capabilities.has("thinking_forced_tool")) {
         const { type = "disabled" } = objectOf(body["thinking"]) ?? {};
         assert.equal(type !== "disabled", capabilities.has("thinking"));
@@ -191,8 +191,8 @@ test("the texts of a history arrive in order", () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.boolean(), fc.array(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1 })), { minLength: 1 }),
-      (said) => {
-        const messages = said.map(([isUser, texts]) => ({
+      (result) => {
+        const messages = result.map(([isUser, texts]) => ({
           role: isUser ? "user" : "assistant",
           content: texts.map((text) => ({ type: "text", text })),
         }));
@@ -242,11 +242,11 @@ function replaced(value: unknown, at: readonly number[], by: unknown): unknown {
 }
 
 test("any value in place of any part gives a valid request or a problem of the request", () => {
-  const given = GOLDENS.flatMap(([, cases]) => cases.map((golden) => golden.given));
+  const input = GOLDENS.flatMap(([, cases]) => cases.map((golden) => golden.given));
   let translated = 0;
   fc.assert(
     fc.property(
-      fc.constantFrom(...given),
+      fc.constantFrom(...input),
       fc.array(fc.nat(), { minLength: 1, maxLength: 8 }),
       fc.jsonValue(),
       lacks,

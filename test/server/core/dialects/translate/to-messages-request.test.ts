@@ -93,11 +93,11 @@ describe("content opaque to the gateway", () => {
       '{"type":"object","properties":{"a":{"type":"number","minimum":1.0,"maximum":1e400,"description":"An \\"a\\"."},' +
         '"b":{"type":"array","minItems":2,"items":{"type":"string","maxLength":5,"pattern":"^a+$"}}}}',
     );
-    const told = [
+    const result = [
       '"a":{"type":"number","description":"An \\"a\\".\\n\\n{minimum: 1.0, maximum: 1e400}"}',
       '"b":{"type":"array","items":{"type":"string","pattern":"^a+$","description":"{maxLength: 5}"},"description":"{minItems: 2}"}',
     ];
-    assert.ok(body.includes(`"properties":{${told.join(",")}},"additionalProperties":false}`), body);
+    assert.ok(body.includes(`"properties":{${result.join(",")}},"additionalProperties":false}`), body);
   });
 
   test("integer limits that some libraries state are dropped silently", () => {
@@ -122,8 +122,8 @@ describe("content opaque to the gateway", () => {
     const bounded = strictTool(
       '{"type":"object","properties":{"a":{"type":"integer","minimum":1}},"additionalProperties":false}',
     );
-    const told = '"a":{"type":"integer","description":"{minimum: 1}"}';
-    const shut = `{"type":"object","properties":{${told}},"additionalProperties":false}`;
+    const result = '"a":{"type":"integer","description":"{minimum: 1}"}';
+    const shut = `{"type":"object","properties":{${result}},"additionalProperties":false}`;
     assert.ok(bounded.includes(`"input_schema":${shut},"strict":true`), bounded);
     const open = '{"type":"object","additionalProperties":true}';
     assert.ok(strictTool(open).includes(`"input_schema":${open}}`), strictTool(open));

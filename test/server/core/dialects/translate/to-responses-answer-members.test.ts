@@ -19,14 +19,14 @@ import {
   translate,
 } from "./to-responses-answer-support.ts";
 
-const callIds = (given: readonly Sent[], terms: Partial<ResponsesTerms>, seed: string): readonly unknown[] => {
-  const { frames } = translate("chat", [bytesOf(given)], termsOf(terms), { created: 1, seed });
+const callIds = (items: readonly Sent[], terms: Partial<ResponsesTerms>, seed: string): readonly unknown[] => {
+  const { frames } = translate("chat", [bytesOf(items)], termsOf(terms), { created: 1, seed });
   const output = responseOf(frames)?.["output"] as readonly { readonly call_id: string }[];
   return output.map((item) => item.call_id);
 };
 
 test("5.2: call ids are the provider's own if possible, unique in the conversation and never too long", () => {
-  const given = [
+  const input = [
     say(call(0, "call_0", "f", "{}")),
     say(call(1, "functions.f:1", "f", "{}")),
     say(call(2, "", "f", "{}")),
@@ -36,9 +36,9 @@ test("5.2: call ids are the provider's own if possible, unique in the conversati
     DONE,
   ];
   const taken = new Set(["call_0", "call_s_2"]);
-  const ids = callIds(given, { takenCallIds: () => taken }, "s");
+  const ids = callIds(input, { takenCallIds: () => taken }, "s");
   assert.deepEqual(ids, ["call_s_0", "functions_f_1", "call_s_2_2", "call_s_3", "call_s_4"]);
-  const long = callIds(given, { takenCallIds: () => taken }, "s".repeat(64));
+  const long = callIds(input, { takenCallIds: () => taken }, "s".repeat(64));
   assert.equal(new Set(long).size, 5);
   for (const id of long) assert.match(String(id), /^[A-Za-z0-9_-]{1,64}$/);
 });
@@ -46,21 +46,21 @@ test("5.2: call ids are the provider's own if possible, unique in the conversati
 test("9.3 #16: usage is reported for a truncated answer, and for a failure as far as known", () => {
   const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 99 };
   const cut = translate("chat", [bytesOf([{ ...say({ content: "a" }, "length"), usage }, DONE])], termsOf());
-  const told = {
+  const result = {
     input_tokens: 5,
     input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
     output_tokens: 2,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 7,
   };
-  assert.equal((responseOf(cut.frames)?.["usage"] as typeof told | undefined)?.input_tokens, 5);
+  assert.equal((responseOf(cut.frames)?.["usage"] as typeof result | undefined)?.input_tokens, 5);
   const failed = translate("chat", [bytesOf([{ ...say({ content: "a" }), usage }, { error: "No" }])], termsOf());
-  assert.equal((responseOf(failed.frames)?.["usage"] as typeof told | undefined)?.output_tokens, 94);
+  assert.equal((responseOf(failed.frames)?.["usage"] as typeof result | undefined)?.output_tokens, 94);
   const none = translate("chat", [bytesOf([say({ content: "a" }, "stop"), DONE])], termsOf());
   assert.equal(responseOf(none.frames)?.["usage"], null);
   const counts = { ...usage, total_tokens: 7 };
   const exact = translate("chat", [bytesOf([{ ...say({ content: "a" }, "stop"), usage: counts }, DONE])], termsOf());
-  assert.deepEqual(responseOf(exact.frames)?.["usage"], told);
+  assert.deepEqual(responseOf(exact.frames)?.["usage"], result);
 });
 
 test("7.5: an error has a code that tells an agent what to do, also before any text", () => {
@@ -97,13 +97,13 @@ test("requested log probabilities are at their text and at its end", () => {
     top_logprobs: [{ token, logprob: -1, bytes: null }],
   });
   const shown = (token: string) => ({ ...of(token), top_logprobs: [{ token, logprob: -1, bytes: [] }] });
-  const given = [
+  const input = [
     say({ content: "a" }, null, { logprobs: { content: [of("a")] } }),
     say({ content: "" }, null, { logprobs: { content: [of("b"), { token: 1 }] } }),
     say({ content: "c" }, "stop", { logprobs: { content: [of("c")] } }),
     DONE,
   ];
-  const { frames } = translate("chat", [bytesOf(given)], termsOf({ wantsLogprobs: true }));
+  const { frames } = translate("chat", [bytesOf(input)], termsOf({ wantsLogprobs: true }));
   const deltas = eventsOf(frames).filter(({ type }) => type === "response.output_text.delta");
   assert.deepEqual(
     deltas.map((delta) => delta["logprobs"]),

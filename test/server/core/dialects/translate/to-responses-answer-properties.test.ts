@@ -87,17 +87,17 @@ function fromMessages(answer: Answer, cut: (text: string) => readonly string[]):
     const delta = (of: object) => ({ type: "content_block_delta", index, delta: of });
     const stop = { type: "content_block_stop", index };
     if ("thinking" in block) {
-      const said = cut(reasoning).map((piece) => delta({ type: "thinking_delta", thinking: piece }));
+      const found = cut(reasoning).map((piece) => delta({ type: "thinking_delta", thinking: piece }));
       const signed = delta({ type: "signature_delta", signature: "s" });
-      return [start({ type: "thinking", thinking: "", signature: "" }), ...said, signed, stop];
+      return [start({ type: "thinking", thinking: "", signature: "" }), ...found, signed, stop];
     }
     if ("text" in block) {
-      const said = cut(text).map((piece) => delta({ type: "text_delta", text: piece }));
-      return [start({ type: "text", text: "" }), ...said, stop];
+      const found = cut(text).map((piece) => delta({ type: "text_delta", text: piece }));
+      return [start({ type: "text", text: "" }), ...found, stop];
     }
     const pieces = ["", ...cut(JSON.stringify(block.input))];
-    const said = pieces.map((partial_json) => delta({ type: "input_json_delta", partial_json }));
-    return [start({ ...block, input: {} }), ...said, stop];
+    const reported = pieces.map((partial_json) => delta({ type: "input_json_delta", partial_json }));
+    return [start({ ...block, input: {} }), ...reported, stop];
   });
   const stop_reason = STOPS[ending];
   return {
@@ -194,9 +194,9 @@ const sources = fc.constantFrom<Source>(...SOURCES);
 
 test("with any value in place of any part of a stream its frames are well formed, and an end is sent if there is one", () => {
   fc.assert(
-    fc.property(fc.constantFrom(...TRANSCRIPTS), sources, fc.nat(40), paths, junk, (given, from, place, path, part) => {
-      const changed = given[from].map((sent, at) =>
-        at === place % given[from].length && typeof sent === "object" ? (withPart(sent, path, part) as object) : sent,
+    fc.property(fc.constantFrom(...TRANSCRIPTS), sources, fc.nat(40), paths, junk, (input, from, place, path, part) => {
+      const changed = input[from].map((sent, at) =>
+        at === place % input[from].length && typeof sent === "object" ? (withPart(sent, path, part) as object) : sent,
       );
       const { frames, failure, state } = translate(from, [bytesOf(changed)], termsOf({ seal: OPEN_SEAL }));
       const status = responseOf(frames + failure)?.["status"];
@@ -223,8 +223,8 @@ test("any value in place of any part of a whole answer gives a response or a pro
         from === "messages" ? fromMessages(answer, (text) => [text]) : fromChat(answer, (text) => [text]);
       try {
         const body = JSON.stringify(withPart(JSON.parse(whole), path, part));
-        const told = responsesReading(from, termsOf({ seal: OPEN_SEAL })).translateWhole(body, STAMP, asStream);
-        const response = asStream ? responseOf(told) : JSON.parse(told);
+        const result = responsesReading(from, termsOf({ seal: OPEN_SEAL })).translateWhole(body, STAMP, asStream);
+        const response = asStream ? responseOf(result) : JSON.parse(result);
         assert.match(response.status, /^(?:completed|incomplete)$/);
       } catch (error) {
         assert.ok(error instanceof AnswerProblem, String(error));

@@ -41,8 +41,8 @@ const QUESTION = { role: "user", content: "Go." };
 /** Returns the second request, after the provider's `answer` to the first. */
 function replayed(translate: typeof responsesToChat, from: "messages" | "chat", answer: object): Values {
   const first = translate(readJson(JSON.stringify({ ...ASKED, input: [QUESTION] })), MODEL, CHANNEL);
-  const told = responsesReading(from, first.answer).translateWhole(JSON.stringify(answer), STAMP, false);
-  const { output } = JSON.parse(told) as { readonly output: readonly Values[] };
+  const text = responsesReading(from, first.answer).translateWhole(JSON.stringify(answer), STAMP, false);
+  const { output } = JSON.parse(text) as { readonly output: readonly Values[] };
   const calls = output.filter((item) => typeof item["call_id"] === "string");
   const outputs = calls.map(({ type, call_id }) => ({ type: `${type}_output`, call_id, output: "ok" }));
   const input = [QUESTION, ...output, ...outputs];

@@ -83,12 +83,12 @@ test("each item is sent once it is complete, in its final form", () => {
       ["messages", messages],
       ["chat", chat],
     ] as const) {
-      const told: [string, string][] = [];
-      const stamp = { created: 1, seed: "01", remember: (id: string, item: string) => void told.push([id, item]) };
+      const reported: [string, string][] = [];
+      const stamp = { created: 1, seed: "01", remember: (id: string, item: string) => void reported.push([id, item]) };
       const { frames } = translate(from, [bytesOf(given)], termsOf(), stamp);
       const output = responseOf(frames)?.["output"] as readonly { readonly id: string }[];
       assert.deepEqual(
-        told.map(([id, item]) => [id, JSON.parse(item)]),
+        reported.map(([id, item]) => [id, JSON.parse(item)]),
         output.map((item) => [item.id, item]),
       );
     }

@@ -144,17 +144,17 @@ test("a client of responses sees code, field and type of a chat provider's error
     [429, { type: "tokens", code: 429 }, ["rate_limit_error", null, "rate_limit_exceeded"]],
     [400, { type: "invalid_request_error", code: "two words" }, ["invalid_request_error", null, null]],
   ] as const) {
-    const { error: told } = JSON.parse(
+    const { error: found } = JSON.parse(
       translated("compat", status, { error: { message: "No.", ...error } }),
     ) as CompatBody;
-    assert.deepEqual([told.type, told.param, told.code], shown);
+    assert.deepEqual([found.type, found.param, found.code], shown);
   }
 });
 
 test("a conversation that is too long gets the code even if the provider only wrote it in the message", () => {
   const error = { type: "invalid_request_error", message: "prompt is too long: 210000 tokens > 200000 maximum" };
-  const told = JSON.parse(translated("compat", 400, { type: "error", error })) as CompatBody;
-  assert.deepEqual(told.error, {
+  const parsed = JSON.parse(translated("compat", 400, { type: "error", error })) as CompatBody;
+  assert.deepEqual(parsed.error, {
     message: error.message,
     type: error.type,
     param: null,
@@ -184,8 +184,8 @@ for (const [what, body, message] of ENVELOPES) {
       const shown = JSON.parse(translateError(to, { status: 400, body, requestId }).body) as CompatBody | MessagesBody;
       assert.equal(shown.error.message, message);
       const frame = translateErrorEvent(to, JSON.parse(body), requestId);
-      const told = JSON.parse(frame.slice(frame.indexOf("{"))) as CompatBody | MessagesBody;
-      assert.equal(told.error.message, message);
+      const parsed = JSON.parse(frame.slice(frame.indexOf("{"))) as CompatBody | MessagesBody;
+      assert.equal(parsed.error.message, message);
     }
   });
 }

@@ -50,8 +50,8 @@ test("the usage of any JSON text, cut into any chunks, is that of the parsed tex
       fc.nat(3),
       fc.array(fc.nat(), { maxLength: 6 }),
       fc.boolean(),
-      (given, indent, cuts, escapes) => {
-        let text = JSON.stringify(given, null, indent);
+      (input, indent, cuts, escapes) => {
+        let text = JSON.stringify(input, null, indent);
         if (escapes) text = text.replaceAll('"usage"', '"u\\u0073age"');
         const parsed = JSON.parse(text) as { usage?: unknown } | null;
         assert.deepEqual(read(text, cuts), normalizeUsage("compat", parsed?.usage), text);
@@ -184,10 +184,10 @@ test("a body read at once reports the same as a scanned one, whatever its conten
     "é",
     " ",
   ];
-  const sound = fc.json({ maxDepth: 3 }).map((text) => `{"a":${text},"usage":{"prompt_tokens":-3},"b":${text}}`);
+  const valid = fc.json({ maxDepth: 3 }).map((text) => `{"a":${text},"usage":{"prompt_tokens":-3},"b":${text}}`);
   const odd = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(""));
   fc.assert(
-    fc.property(fc.oneof(sound, odd), fc.boolean(), fc.nat(), (text, isAskedEarly, cut) => {
+    fc.property(fc.oneof(valid, odd), fc.boolean(), fc.nat(), (text, isAskedEarly, cut) => {
       const bytes = Buffer.from(text);
       const at = isAskedEarly ? cut % (bytes.length + 1) : bytes.length;
       const [one, other] = [createBodyUsage("compat"), scanForUsage("compat")];

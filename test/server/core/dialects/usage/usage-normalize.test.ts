@@ -382,8 +382,8 @@ test("for any provider data, counts are whole and nonnegative, and no part excee
       output_tokens_details: output,
     }));
   fc.assert(
-    fc.property(value, fc.constantFrom("compat" as const, "messages" as const), (given, dialect) => {
-      const found = normalizeUsage(dialect, given);
+    fc.property(value, fc.constantFrom("compat" as const, "messages" as const), (input, dialect) => {
+      const found = normalizeUsage(dialect, input);
       if (found === undefined) return;
       for (const each of Object.values(found))
         assert.ok(Number.isSafeInteger(each) && each >= 0, JSON.stringify(found));

@@ -24,13 +24,13 @@ test("a chat stream has its usage in the chunk after the last choice", () => {
 
 test("running totals replace each other and are final when the stream is done", () => {
   const { stream, known, read } = reader("compat", "chat_completions");
-  for (let said = 0; said < 5; said++) {
+  for (let calls = 0; calls < 5; calls++) {
     const changed = read({
       choices: [{ index: 0, delta: { content: "x" } }],
-      usage: { prompt_tokens: 20, completion_tokens: said, total_tokens: 20 + said },
+      usage: { prompt_tokens: 20, completion_tokens: calls, total_tokens: 20 + calls },
     });
     assert.equal(changed, true);
-    assert.deepEqual([known()?.outputTokens, stream.isFinal], [said, false]);
+    assert.deepEqual([known()?.outputTokens, stream.isFinal], [calls, false]);
   }
   const same = {
     choices: [{ index: 0, delta: {}, finish_reason: "stop" }],

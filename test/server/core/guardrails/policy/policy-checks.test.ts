@@ -194,21 +194,23 @@ test("a detector beside or behind the call causes a warning if it is too late fo
     ]),
     profiles: [],
   };
-  const told = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}) =>
+  const problemTexts = (own: Partial<GuardrailRule>, more: Partial<Guardrails> = {}) =>
     problemsOf({ rules: [rule(own)], ...more }, known).map((problem) => problem.replace("guardrails.rules.0", "r"));
   const late =
     "cannot rewrite a request after it was forwarded: a request in which `beside` (`schedule: overlap`) finds something to rewrite";
   const key = "(`guardrails.overlap.on_redact`)";
-  assert.deepEqual(told({}), [`warning r: ${late} is refused ${key}`]);
-  assert.deepEqual(told({}, { overlap: { on_redact: "allow" } }), [
+  assert.deepEqual(problemTexts({}), [`warning r: ${late} is refused ${key}`]);
+  assert.deepEqual(problemTexts({}, { overlap: { on_redact: "allow" } }), [
     `warning r: ${late} passes unchanged and is recorded ${key}`,
   ]);
-  assert.deepEqual(told({ select: 'a.type == "pii/CREDIT_CARD"' }), []);
+  assert.deepEqual(problemTexts({ select: 'a.type == "pii/CREDIT_CARD"' }), []);
   const nothing = { action: "deny", when: '!("pii/PERSON" in labels)' } as const;
   const early = (names: string) =>
     `warning r.when: is true if nothing was found, and is evaluated before ${names} has answered: name the detectors that it depends on in \`requires\`, with \`schedule: sync\` or \`overlap\``;
-  assert.deepEqual(told(nothing), [early("`beside`, `behind`")]);
-  assert.deepEqual(told({ ...nothing, requires: ["beside"] }), []);
-  assert.deepEqual(told({ ...nothing, when: '!("pii/US_SSN" in labels)', requires: ["behind"] }), [early("`behind`")]);
-  assert.deepEqual(told({ action: "deny", when: '"pii/PERSON" in labels' }), []);
+  assert.deepEqual(problemTexts(nothing), [early("`beside`, `behind`")]);
+  assert.deepEqual(problemTexts({ ...nothing, requires: ["beside"] }), []);
+  assert.deepEqual(problemTexts({ ...nothing, when: '!("pii/US_SSN" in labels)', requires: ["behind"] }), [
+    early("`behind`"),
+  ]);
+  assert.deepEqual(problemTexts({ action: "deny", when: '"pii/PERSON" in labels' }), []);
 });

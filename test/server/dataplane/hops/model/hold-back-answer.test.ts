@@ -79,7 +79,7 @@ const governancePorts = {
 const origins = openOrigins();
 const presenter = quietPresenter();
 const admission = createAdmission(DEFAULT_ADMISSION);
-const door = await listen("127.0.0.1:0", {
+const listener = await listen("127.0.0.1:0", {
   snapshot: () => {
     const own = guarded;
     return { ...snapshot, guardrails: { ...snapshot.guardrails, of: () => own } };
@@ -100,7 +100,7 @@ const door = await listen("127.0.0.1:0", {
   log: nullLog,
 });
 atEnd(file, () => origins.close());
-atEnd(file, () => door.drain(1_000));
+atEnd(file, () => listener.drain(1_000));
 
 const reset = (): void => {
   guarded = guard;
@@ -125,11 +125,11 @@ interface Answer {
 
 /** A cached text is not inspected again, so each one is different. */
 let texts = 0;
-const bodyOf = (said: string, more: object = {}): string =>
-  JSON.stringify({ model: "m", messages: [{ role: "user", content: `${said} ${++texts}` }], ...more });
+const bodyOf = (text: string, more: object = {}): string =>
+  JSON.stringify({ model: "m", messages: [{ role: "user", content: `${text} ${++texts}` }], ...more });
 
 async function send(body: string, signal?: AbortSignal): Promise<Answer> {
-  const url = `http://127.0.0.1:${door.port}/v1/chat/completions`;
+  const url = `http://127.0.0.1:${listener.port}/v1/chat/completions`;
   const response = await fetch(url, { method: "POST", body, ...(signal !== undefined && { signal }) });
   const answer = Buffer.from(await response.arrayBuffer());
   const { error } = (response.status < 400 ? {} : JSON.parse(answer.toString())) as { error?: { code?: string } };
@@ -137,7 +137,7 @@ async function send(body: string, signal?: AbortSignal): Promise<Answer> {
   return { status: response.status, body: answer, code: error?.code, acted };
 }
 
-const ask = (said: string): Promise<Answer> => send(bodyOf(said));
+const ask = (text: string): Promise<Answer> => send(bodyOf(text));
 
 /** Whether it has settled once everything ready has run. */
 async function isOver(promise: Promise<unknown>): Promise<boolean> {
@@ -236,7 +236,7 @@ test("a stream passes as it comes once the verdict is there", async () => {
     socket = upstream;
   };
   const release = of("beside").hold();
-  const asking = request(`http://127.0.0.1:${door.port}/v1/chat/completions`, { method: "POST" });
+  const asking = request(`http://127.0.0.1:${listener.port}/v1/chat/completions`, { method: "POST" });
   asking.end(bodyOf("nothing", { stream: true }));
   const responded = once(asking, "response");
   await asked(before + 1);

@@ -9,7 +9,7 @@ import { occasion } from "../../support/guards.ts";
 import { lateGuard } from "./late.ts";
 
 const { signal } = new AbortController();
-const said = (text: string): readonly Segment[] => [{ kind: "user", text, ref: "", turn: 0, isReadOnly: false }];
+const segmentsOf = (text: string): readonly Segment[] => [{ kind: "user", text, ref: "", turn: 0, isReadOnly: false }];
 const detectors = [
   { type: "pii", name: "now" },
   { type: "pii", name: "beside", schedule: "overlap" },
@@ -24,10 +24,10 @@ test("a request calls detectors beside the call in a second step, which rewrites
   ] as const) {
     const { guard } = lateGuard({ detectors, rules, overlap: { on_redact: onRedact } });
     const on = occasion();
-    const first = await guard.request(said("NOW, BESIDE"), on, signal);
+    const first = await guard.request(segmentsOf("NOW, BESIDE"), on, signal);
     assert.ok(first.judgement?.outcome === "allow");
     assert.equal(first.judgement.rewrites[0]?.text, "<NOW>, BESIDE");
-    const second = await guard.inspectOverlap?.(said("NOW, BESIDE"), on, first, signal);
+    const second = await guard.inspectOverlap?.(segmentsOf("NOW, BESIDE"), on, first, signal);
     assert.ok(second?.judgement?.outcome === outcome);
     const [decision, ...others] = second.judgement.decisions;
     assert.deepEqual(others, []);
@@ -46,14 +46,14 @@ test("a message is rewritten by the findings of detectors beside a call, and tho
   ];
   const { guard, of } = lateGuard({ detectors, rules });
   const release = of("beside").hold();
-  const judging = guard.inspectMessage(said("NOW, BESIDE, LATER"), occasion(), signal);
+  const judging = guard.inspectMessage(segmentsOf("NOW, BESIDE, LATER"), occasion(), signal);
   assert.equal(of("later").asked, 0);
   release();
   const { judgement } = await judging;
   assert.ok(judgement?.outcome === "allow");
   assert.equal(judgement.rewrites[0]?.text, "<NOW>, <BESIDE>, LATER");
   await eventually("what is behind to be asked", () => of("later").asked === 1);
-  const next = await guard.inspectMessage(said("NOW, BESIDE, LATER"), occasion(), signal);
+  const next = await guard.inspectMessage(segmentsOf("NOW, BESIDE, LATER"), occasion(), signal);
   assert.equal(next.judgement?.outcome, "deny");
   assert.equal(of("later").asked, 1);
 });
@@ -62,8 +62,8 @@ test("a detector failure is reported in its own step", async () => {
   const { guard, of } = lateGuard({ detectors });
   of("now").failure = new Error("broken");
   of("beside").failure = new Error("broken");
-  const first = await guard.request(said("a"), occasion(), signal);
-  const second = await guard.inspectOverlap?.(said("a"), occasion(), first, signal);
+  const first = await guard.request(segmentsOf("a"), occasion(), signal);
+  const second = await guard.inspectOverlap?.(segmentsOf("a"), occasion(), first, signal);
   const named = (failures: typeof first.failures) => failures.map(({ detector }) => detector);
   assert.deepEqual([named(first.failures), named(second?.failures ?? [])], [["now"], ["beside"]]);
 });

@@ -29,7 +29,7 @@ const inspector = (message: Told, end: TunnelInspector["end"] = () => NOTHING): 
   end,
 });
 
-function heard(websocket: WebSocket, count: number): Promise<string[]> {
+function receiveTexts(websocket: WebSocket, count: number): Promise<string[]> {
   const texts: string[] = [];
   return new Promise((resolve) => {
     websocket.on("message", (data) => texts.push(String(data)) === count && resolve(texts));
@@ -44,10 +44,10 @@ test("messages pass in order even if one is slow, and their number may change", 
     return text === "two" ? passing("two, 1", "two, 2") : passing(text);
   });
   const { client, far } = await openPair({ inspect });
-  const texts = heard(far, 6);
+  const texts = receiveTexts(far, 6);
   for (const text of ["first", "slow", "none", "two", "last"]) client.send(text);
   // The other direction does not wait.
-  const back = heard(client, 1);
+  const back = receiveTexts(client, 1);
   far.send("back");
   assert.deepEqual(await back, ["back"]);
   slow.resolve(passing("slow, 1", "slow, 2"));
@@ -62,7 +62,7 @@ test("a close follows the waiting and held-back messages", async () => {
     (from) => (from === "upstream" ? passing("held") : NOTHING),
   );
   const { client, far } = await openPair({ inspect });
-  const texts = heard(client, 3);
+  const texts = receiveTexts(client, 3);
   const closed = closeOf(client);
   far.send("slow");
   far.send("more");
@@ -143,7 +143,7 @@ test("waiting bytes are counted and returned; a sender above the limit is closed
   const slow = deferred<InspectedMessage>();
   const inspect = inspector((_from, text) => (text === "slow" ? slow.promise : passing(text)));
   const { client, far } = await openPair({ inspect, account });
-  const texts = heard(far, 21);
+  const texts = receiveTexts(far, 21);
   client.send("slow");
   for (let i = 0; i < 20; i++) client.send("x".repeat(1_000));
   slow.resolve(passing("slow"));

@@ -114,12 +114,12 @@ export async function openUpstream(
   const requests: IncomingMessage[] = [];
   const { server, sockets } = trackedServer(createServer());
   const { headers = [], ...rest } = options;
-  const door = new WebSocketServer({ server, maxPayload: 0, ...rest });
-  door.on("headers", (lines, request) => {
+  const webSockets = new WebSocketServer({ server, maxPayload: 0, ...rest });
+  webSockets.on("headers", (lines, request) => {
     requests.push(request);
     lines.push(...headers);
   });
-  door.on("connection", (websocket, request) => {
+  webSockets.on("connection", (websocket, request) => {
     websocket.on("error", () => {});
     talk(websocket, request);
   });

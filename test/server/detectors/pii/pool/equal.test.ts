@@ -18,7 +18,7 @@ const { detector } = built;
 const { signal } = new AbortController();
 
 /** Returns the number of findings. */
-async function isEqual(texts: readonly string[], why: string): Promise<number> {
+async function isEqual(texts: readonly string[], reason: string): Promise<number> {
   const scanned = texts.map(
     (text): DetectorInput => ({
       segment: { kind: "user", text, ref: "", turn: 0, isReadOnly: false },
@@ -26,9 +26,9 @@ async function isEqual(texts: readonly string[], why: string): Promise<number> {
     }),
   );
   const apart = detector.detect(scanned, [], signal);
-  assert.ok(apart instanceof Promise, why);
+  assert.ok(apart instanceof Promise, reason);
   const here = detector.detectSync?.(scanned) ?? [];
-  assert.deepEqual(await apart, here, why);
+  assert.deepEqual(await apart, here, reason);
   return here.reduce((sum, { length }) => sum + length, 0);
 }
 

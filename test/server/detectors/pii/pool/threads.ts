@@ -10,7 +10,7 @@ const isLong = (message: ToScanner): boolean => message.kind === "scan" && (mess
 
 export function watchedPool(options: PoolOptions) {
   const threads: ScanThread[] = [];
-  const said: ToScanner[] = [];
+  const reported: ToScanner[] = [];
   /** Threads that read a long text now, and the largest number of them so far. */
   const longReads = { now: 0, most: 0 };
   const counted = { busySeconds: 0, stopped: 0, crashed: 0, refused: 0, queued: () => 0, threads: () => 0 };
@@ -22,8 +22,8 @@ export function watchedPool(options: PoolOptions) {
         addWorkSeconds: (seconds) => {
           counted.busySeconds += seconds;
         },
-        countEnded: (why) => {
-          counted[why] += 1;
+        countEnded: (reason) => {
+          counted[reason] += 1;
         },
         countRefused: () => {
           counted.refused += 1;
@@ -51,7 +51,7 @@ export function watchedPool(options: PoolOptions) {
       return {
         ...thread,
         post: (message) => {
-          said.push(message);
+          reported.push(message);
           if (message.kind === "scan") setReading(isLong(message));
           thread.post(message);
         },
@@ -59,5 +59,5 @@ export function watchedPool(options: PoolOptions) {
     },
     ...options,
   });
-  return { pool, threads, said, longReads, counted };
+  return { pool, threads, said: reported, longReads, counted };
 }

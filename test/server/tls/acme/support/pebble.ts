@@ -79,9 +79,9 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
       },
     }),
   ];
-  let told = "";
+  let output = "";
   children[1]?.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    told += text;
+    output += text;
   });
   const roots = await readFile(join(folder, "ca.pem"), "utf8");
   const dispatcher = new Agent({ connect: { ca: roots } });
@@ -96,8 +96,8 @@ export async function startPebble(path: string, options: PebbleOptions): Promise
     directory,
     roots,
     counts: () => ({
-      orders: [...told.matchAll(/Added order "/g)].length,
-      issued: [...told.matchAll(/Issued certificate serial/g)].length,
+      orders: [...output.matchAll(/Added order "/g)].length,
+      issued: [...output.matchAll(/Issued certificate serial/g)].length,
     }),
     issuer: () => text(`https://localhost:${management}/roots/0`),
     async manage(what, body) {

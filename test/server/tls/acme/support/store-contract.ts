@@ -72,19 +72,19 @@ export function storeContract(name: string, open: () => Promise<CertificateStore
 
   test(`${name}: a listener is called for each change until it unsubscribes`, async () => {
     const store = await open();
-    let heard = 0;
+    let calls = 0;
     const end = store.onChange(() => {
-      heard += 1;
+      calls += 1;
     });
     for (const table of ["certificate", "account"] as const) {
-      const before = heard;
+      const before = calls;
       await store.write(rowOf(table, "one", null), signal());
-      assert.ok(heard > before, table);
+      assert.ok(calls > before, table);
     }
     end();
-    const after = heard;
+    const after = calls;
     await store.write(rowOf("certificate", "two", null), signal());
-    assert.equal(heard, after);
+    assert.equal(calls, after);
   });
 
   test(`${name}: a leader reports itself, has everything acknowledged, and has replicated at once if it is alone`, async () => {

@@ -28,7 +28,7 @@ interface Wire {
 }
 
 export async function openWire(owner: Owner): Promise<Wire> {
-  const heard: { connection: number; bytes: Buffer }[] = [];
+  const reported: { connection: number; bytes: Buffer }[] = [];
   const sockets = new Set<Socket>();
   let script: Script = { pieces: [], after: "end" };
   let connections = 0;
@@ -46,7 +46,7 @@ export async function openWire(owner: Owner): Promise<Wire> {
       if (end < 0) return;
       const length = Number(/\r\ncontent-length: (\d+)\r\n/.exec(bytes.toString("latin1", 0, end + 4))?.[1] ?? 0);
       if (bytes.length < end + 4 + length) return;
-      heard.push({ connection, bytes });
+      reported.push({ connection, bytes });
       bytes = Buffer.alloc(0);
       void play(socket, script);
     });
@@ -62,7 +62,7 @@ export async function openWire(owner: Owner): Promise<Wire> {
   if (address === null || typeof address === "string") throw new Error("the server has no port");
   return {
     origin: `http://127.0.0.1:${address.port}`,
-    heard,
+    heard: reported,
     say(next) {
       script = next;
     },

@@ -6,7 +6,7 @@ import { placesOf, usesOf } from "../../../../../../src/server/core/dialects/fid
 import type { Values } from "../../../../../../src/server/core/dialects/json/json-values.ts";
 
 const item = (it: Values) => ({ input: [{ role: "user", content: "Hi" }, it] });
-const said = (part: Values) => ({ input: [{ role: "user", content: [part] }] });
+const messageWith = (part: Values) => ({ input: [{ role: "user", content: [part] }] });
 const tool = (it: Values) => ({ tools: [it] });
 const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
 
@@ -56,8 +56,8 @@ const USED: readonly (readonly [Capability, Values, place: string, to?: "message
     }),
     "input[1].output",
   ],
-  ["file_refs", said({ type: "input_image", file_id: "file_1" }), "input[0].content[0].file_id"],
-  ["vision", said({ type: "input_image", image_url: "https://a.example/b" }), "input[0].content[0].image_url"],
+  ["file_refs", messageWith({ type: "input_image", file_id: "file_1" }), "input[0].content[0].file_id"],
+  ["vision", messageWith({ type: "input_image", image_url: "https://a.example/b" }), "input[0].content[0].image_url"],
   ["thinking_replay", item({ type: "reasoning", summary: [], encrypted_content: "gAAAA" }), "input[1]"],
   ["strict_tools", tool({ type: "function", name: "f", strict: true }), "tools[0].strict"],
   ["thinking", { reasoning: { effort: "low" } }, "reasoning.effort"],
@@ -111,7 +111,7 @@ const LOST: readonly (readonly [Capability, Values, place: string, to?: "message
   ["unknown_field", { min_p: 1 }, "min_p"],
   ["unknown_field", item({ type: "brand_new" }), "input[1].type"],
   ["unknown_field", tool({ type: "brand_new" }), "tools[0].type"],
-  ["unknown_field", said({ type: "input_text", text: "x", cache: 1 }), "input[0].content[0].cache"],
+  ["unknown_field", messageWith({ type: "input_text", text: "x", cache: 1 }), "input[0].content[0].cache"],
   ["unknown_field", { tool_choice: "sometimes" }, "tool_choice"],
   ["unknown_field", item({ role: "user", content: "Hi", attachments: [{ text: "x" }] }), "input[1].attachments"],
   ["unknown_field", item({ role: "user", content: "Hi", extra: { deep: { content: "x" } } }), "input[1].extra"],
@@ -131,14 +131,14 @@ const LOST: readonly (readonly [Capability, Values, place: string, to?: "message
   ["hint", item({ ...call, arguments: "{oops" }), "input[1].arguments", "messages"],
   [
     "documents",
-    said({ type: "input_file", file_url: "https://a.example/b.pdf" }),
+    messageWith({ type: "input_file", file_url: "https://a.example/b.pdf" }),
     "input[0].content[0].file_url",
     "chat",
   ],
-  ["documents", said({ type: "input_file", file_data: "zzz" }), "input[0].content[0].file_data"],
+  ["documents", messageWith({ type: "input_file", file_data: "zzz" }), "input[0].content[0].file_data"],
   [
     "vision",
-    said({ type: "input_image", image_url: "http://a.example/b" }),
+    messageWith({ type: "input_image", image_url: "http://a.example/b" }),
     "input[0].content[0].image_url",
     "messages",
   ],

@@ -12,9 +12,9 @@ for (const [file, cases] of GOLDENS) {
         test(`${golden.row}, to ${target}`, () => {
           const { body, lost } = translate(target, golden.given, expected.channel);
           assert.deepEqual(body, expected.body);
-          const told = [...guarded(target, golden.given, expected.channel), ...lost];
+          const result = [...guarded(target, golden.given, expected.channel), ...lost];
           if (expected.lost !== undefined) {
-            assert.deepEqual([...new Set(told.map(({ capability }) => capability))], expected.lost);
+            assert.deepEqual([...new Set(result.map(({ capability }) => capability))], expected.lost);
           }
         });
       }

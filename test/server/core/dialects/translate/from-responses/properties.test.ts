@@ -107,13 +107,13 @@ const choice = fc.constantFrom<unknown>(
 
 /** Adds a number to each text, so that it is unique. */
 function numbered(list: readonly unknown[]): { readonly input: readonly unknown[]; readonly said: readonly string[] } {
-  const said: string[] = [];
+  const reported: string[] = [];
   const input = JSON.parse(JSON.stringify(list), (_, value: unknown) => {
     if (value !== SAID) return value;
-    said.push(`${SAID}-${said.length}-`);
-    return said.at(-1);
+    reported.push(`${SAID}-${reported.length}-`);
+    return reported.at(-1);
   }) as readonly unknown[];
-  return { input, said };
+  return { input, said: reported };
 }
 
 /** Returns `{ body }`, or `undefined` if the request is refused as invalid. */
@@ -127,10 +127,10 @@ function attempt(target: Target, request: unknown, lacks: readonly string[] = []
 }
 
 const blocksOf = (turn: unknown): readonly Values[] => {
-  const { content: given } = objectOf(turn) ?? {};
-  return typeof given === "string"
-    ? [{ type: "text", text: given }]
-    : listOf(given).map((block) => objectOf(block) ?? {});
+  const { content: found } = objectOf(turn) ?? {};
+  return typeof found === "string"
+    ? [{ type: "text", text: found }]
+    : listOf(found).map((block) => objectOf(block) ?? {});
 };
 const NAME = /^[A-Za-z0-9_-]+$/;
 
@@ -156,8 +156,8 @@ function assertIsMessages(body: Values): void {
   }
 }
 
-function assertIsBlock({ type, text: told, name, id, input, tool_use_id, signature, data }: Values): void {
-  if (type === "text") assert.match(String(told), /\S/);
+function assertIsBlock({ type, text: found, name, id, input, tool_use_id, signature, data }: Values): void {
+  if (type === "text") assert.match(String(found), /\S/);
   if (type === "tool_use") {
     assert.match(String(name), NAME);
     assert.match(String(id), NAME);
@@ -270,7 +270,7 @@ for (const target of TARGETS) {
         const made = attempt(target, { input, tools });
         if (made === undefined) return;
         const body = JSON.stringify(made.body);
-        for (const told of said) assert.equal(body.split(told).length, 2, told);
+        for (const value of said) assert.equal(body.split(value).length, 2, value);
         const names = new Set(guarded(target, { input, tools }).map(({ capability }) => capability));
         const inline = JSON.stringify(input).includes('"data:image/png') && !names.has("vision");
         if (inline) assert.ok(body.includes("aGk="));
@@ -333,9 +333,9 @@ for (const target of TARGETS) {
       ),
     );
     fc.assert(
-      fc.property(request, (given) => {
-        guarded(target, given);
-        attempt(target, given);
+      fc.property(request, (input) => {
+        guarded(target, input);
+        attempt(target, input);
       }),
       { numRuns: 800, verbose: 1 },
     );
