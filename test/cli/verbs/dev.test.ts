@@ -103,7 +103,10 @@ test("an address in use exits with status 12 and a suggestion", async (t) => {
   const { status } = await within("the end of dev", program.ended, SLOW_MS);
   assert.equal(status, 12);
   assert.equal(program.stdout(), "");
-  assert.match(program.stderr(), /^gateway dev: cannot listen: another process uses the address \(.*\): .*\ntry: -listen /);
+  assert.match(
+    program.stderr(),
+    /^gateway dev: cannot listen: another process uses the address \(.*\): .*\ntry: -listen /,
+  );
 });
 
 test("a default address in use is named with the reason for another", async (t) => {
