@@ -121,7 +121,9 @@ export function openTransport(
       } catch (error) {
         if (error instanceof AdminError && error.status > 0) throw error;
         if (timeout.signal.aborted) {
-          throw new AdminError(0, "timeout", `The gateway gave no answer within ${timeLimitMs} ms.`, { cause: error });
+          const effect = call.method === "GET" ? "" : "; the change may still be made";
+          const message = `The gateway gave no answer within ${timeLimitMs} ms${effect}.`;
+          throw new AdminError(0, "timeout", message, { cause: error });
         }
         if (error instanceof AdminError) throw error;
         if (signal.aborted) throw new AdminError(0, "aborted", "The call was aborted.", { cause: error });

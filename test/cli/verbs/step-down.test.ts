@@ -72,6 +72,27 @@ test("the linger time is as requested", async (t) => {
   assert.ok(performance.now() - startedAt >= 290);
 });
 
+for (const [what, leaderAfter, status, words] of [
+  ["has taken effect", "n2", 0, /^n1 handed leadership over to n2\.\n$/],
+  ["has not taken effect", "n1", 3, /gave no answer within 5000 ms; the change may still be made/],
+] as const) {
+  test(`a handover that is answered too late and ${what}`, async (t) => {
+    let leader = "n1";
+    const { socket } = await standIn(t, ({ url }, response) => {
+      if (url.endsWith("/cluster/leader")) {
+        leader = leaderAfter;
+        return;
+      }
+      const items = ["n1", "n2", "n3"].map((id) => ({ id, voter: true, state: "reachable" }));
+      const body = url.endsWith("/status") ? { node: "n1", leader } : { items, index: 1 };
+      response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+    });
+    const io = bufferIo();
+    assert.equal(await execute(["cluster", "step-down", "-socket", socket], io), status);
+    assert.match(io.err(), words);
+  });
+}
+
 test("an unreachable gateway exits with status 3", async () => {
   const io = bufferIo();
   assert.equal(await execute(["cluster", "step-down", "-socket", "/nowhere/admin.sock"], io), 3);
