@@ -43,8 +43,11 @@ export function overviewRows({ columns, rows }: Size): number {
 /** Returns the number of lines of the pane with the text and the advice of the alert under the cursor. */
 export function overviewPaneRows({ columns, rows }: Size): number {
   if (columns >= ROOMY.columns && rows >= ROOMY.rows) return rows >= CHARTS_ROWS ? 7 : 6;
-  return columns >= SMALL_COLUMNS && rows >= SMALL_ROWS ? 4 : 0;
+  return columns >= SMALL_COLUMNS && rows >= SMALL_PANE_ROWS ? 4 : 0;
 }
+
+/** Minimum height of a small terminal for the pane: a lower one needs its lines for the alerts. */
+const SMALL_PANE_ROWS = 24;
 
 const ROOMY: Size = { columns: 100, rows: 30 };
 
