@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { startWithFiles, twoDialects } from "./support/config.ts";
 import { type Answer, exchange, headerOf, post, rawClient } from "./support/raw.ts";
@@ -151,6 +151,24 @@ test("a compressed request passes compressed, and uncompressed if it had to be c
   assert.equal(changed.body.toString(), '{"a":1.0,"model":"the \\"real\\" one"}');
   assert.equal(headerOf(changed, "content-encoding"), undefined);
   assert.equal(headerOf(changed, "x-a"), "b");
+});
+
+for (const encoding of ["", "none", "UTF-8", "utf8", "identity", "Identity, chunked"]) {
+  test(`a request whose content encoding ${JSON.stringify(encoding)} names none is read as it is`, async () => {
+    const { sent } = await pass(CHAT, '{"a":1.0,"model":"fast"}', [`Content-Encoding: ${encoding}`]);
+    assert.equal(sent.body.toString(), '{"a":1.0,"model":"the \\"real\\" one"}');
+    assert.equal(headerOf(sent, "content-encoding"), undefined);
+  });
+}
+
+test("a request with several content encodings is decoded in reverse order", async () => {
+  const body = brotliCompressSync(gzipSync('{"a":1.0,"model":"fast"}'));
+  const { sent } = await pass(CHAT, body, ["Content-Encoding: gzip, utf-8, br"]);
+  assert.equal(sent.body.toString(), '{"a":1.0,"model":"the \\"real\\" one"}');
+  for (const refused of ["gzip, unknown", "gzip, gzip, gzip, gzip"]) {
+    const response = post(CHAT, body, [`Content-Encoding: ${refused}`]);
+    assert.equal((await exchange(file, gateway.port, response)).status, 400, refused);
+  }
 });
 
 test("a compressed answer passes unchanged; an answer that must be changed is requested uncompressed", async () => {

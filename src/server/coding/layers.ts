@@ -8,14 +8,23 @@ import { decode } from "./decode.ts";
 const MAX_LAYERS = 3;
 
 /**
- * Returns the values of `content-encoding` in the order in which they were applied, without `identity`. Source: RFC 9110,
+ * Values of `content-encoding` that name no encoding. Servers of streams write `none` so that no proxy compresses them, and some
+ * servers and clients write a character set or a transfer coding.
+ */
+const NO_ENCODINGS: ReadonlySet<string> = new Set(["", "identity", "none", "utf-8", "utf8", "chunked"]);
+
+const NO_LAYERS: readonly string[] = [];
+
+/**
+ * Returns the values of `content-encoding` that name an encoding, in the order in which they were applied. Source: RFC 9110,
  * section 8.4.
  */
-export function layersIn(header: string): readonly string[] {
+export function layersIn(header: string | undefined): readonly string[] {
+  if (header === undefined) return NO_LAYERS;
   return header
     .split(",")
     .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "" && name !== "identity");
+    .filter((name) => !NO_ENCODINGS.has(name));
 }
 
 export interface Peeled {

@@ -7,7 +7,7 @@
  */
 import { awaitCompletion, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
-import { decode } from "../coding/index.ts";
+import { layersIn, peel } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
 import type { CrossOriginDecision } from "../core/cross-origin/index.ts";
 import { mayBeForBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
@@ -289,15 +289,15 @@ class RequestHandler {
 
   #decodeBody(call: ModelCall): void {
     const { place, effective, original, snapshot, guard } = call;
-    const { "content-encoding": encoding } = this.#exchange.request.headers;
+    const layers = layersIn(this.#exchange.request.headers["content-encoding"]);
     const isRead =
       guard !== undefined || place.route.model !== "none" || (effective.isRestricted && mayBeForBatch(place.route));
-    if (encoding === undefined || encoding.toLowerCase() === "identity" || !isRead) {
+    if (layers.length === 0 || !isRead) {
       this.#resolveTarget(original, call);
       return;
     }
-    const decoded = decode(original, encoding, snapshot.maxBodyBytes, this.#memory); // refuses with 400, 413 or 503
-    this.#endIfFails(decoded.then((plain) => this.#resolveTarget(plain, call)));
+    const decoded = peel(original, layers, snapshot.maxBodyBytes, this.#memory); // refuses with 400, 413 or 503
+    this.#endIfFails(decoded.then(({ plain }) => this.#resolveTarget(plain, call)));
   }
 
   #resolveTarget(plain: Buffer, call: ModelCall): void {

@@ -3,7 +3,7 @@
  * requested. Source: RFC 9110, section 8.4; design decisions, section 20.
  */
 import type { Duplex } from "node:stream";
-import { codingOf } from "../coding/index.ts";
+import { codingOf, layersIn } from "../coding/index.ts";
 import { headerValue } from "./header-value.ts";
 
 /** Maximum number of nested encodings. In practice there is one; each costs a decoder. */
@@ -33,35 +33,19 @@ export interface DecodedSink {
   onDecodingFailed(cause: DecodingError): void;
 }
 
-/**
- * Values of `content-encoding` that name no encoding. Servers of streams write `none` so that no proxy compresses them, and some
- * write a character set or a transfer coding.
- */
-const NO_ENCODINGS: ReadonlySet<string> = new Set(["", "identity", "none", "utf-8", "utf8", "chunked"]);
-
-/** Returns the values of `content-encoding` that name an encoding, in the order in which they were applied. */
-export function contentEncodings(header: string | undefined): readonly string[] {
-  if (header === undefined) return NO_LAYERS;
-  return header
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => !NO_ENCODINGS.has(name));
-}
-
 /** Returns whether the body is encoded, so that its text cannot be read. */
 export function isEncoded(headers: readonly string[]): boolean {
-  return contentEncodings(headerValue(headers, "content-encoding")).length > 0;
+  return layersIn(headerValue(headers, "content-encoding")).length > 0;
 }
 
 /** Returns the headers of an answer that is read, without a `content-encoding` that names no encoding. */
 export function withoutFalseEncoding(headers: readonly string[]): readonly string[] {
   const header = headerValue(headers, "content-encoding");
   if (header === undefined || header.toLowerCase() === "identity") return headers;
-  if (contentEncodings(header).length > 0) return headers;
+  if (layersIn(header).length > 0) return headers;
   return headers.filter((_, at) => headers[at - (at % 2)]?.toLowerCase() !== "content-encoding");
 }
 
-const NO_LAYERS: readonly string[] = [];
 const NOTHING = Buffer.alloc(0);
 
 /** Returns whether all encodings are supported. A body with any other encoding passes unchanged. */

@@ -7,15 +7,9 @@
  */
 import { performance } from "node:perf_hooks";
 import { runMicrotask } from "../../base/index.ts";
+import { layersIn } from "../coding/index.ts";
 import { WEB_PAGE } from "../core/dialects/index.ts";
-import {
-  AnswerDecoding,
-  areSupported,
-  contentEncodings,
-  type DecodedSink,
-  isEncoded,
-  withoutFalseEncoding,
-} from "./answer-decoding.ts";
+import { AnswerDecoding, areSupported, type DecodedSink, isEncoded, withoutFalseEncoding } from "./answer-decoding.ts";
 import { type AttemptOutcome, hideHeaderError, NoServerError, outcomeOfFailure } from "./attempt-outcome.ts";
 import { headerValue } from "./header-value.ts";
 import { errorHeaders, HeldAnswer, mayBeText, withoutBodyHeaders } from "./held-answer.ts";
@@ -216,7 +210,7 @@ class Attempt implements AnswerHandler, DecodedSink {
   /** Prepares the decoding of the body if it is needed. Returns the headers of the decoded answer. */
   #prepareDecoding(status: number, headers: readonly string[]): readonly string[] {
     if (!this.#options.decodes || this.#request.method === "HEAD" || status === 204 || status === 304) return headers;
-    const layers = contentEncodings(headerValue(headers, "content-encoding"));
+    const layers = layersIn(headerValue(headers, "content-encoding"));
     if (!areSupported(layers)) return withoutFalseEncoding(headers);
     this.#decoding = new AnswerDecoding(layers, this);
     this.#options.judge.onDecoding();

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
 import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedCredentials } from "../../../auth/index.ts";
-import { decode } from "../../../coding/index.ts";
+import { layersIn, peel } from "../../../coding/index.ts";
 import type { InspectionContext } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
@@ -75,9 +75,9 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     throw new GatewayError("not_found", `No ${what} of this name is configured.`);
   }
   const { governancePorts } = ports;
-  const { "content-encoding": encoding = "identity" } = request.headers;
-  const isPlain = encoding.toLowerCase() === "identity";
-  const decodedBody = isPlain ? original : await decode(original, encoding, snapshot.maxBodyBytes, memory); // refuses with 400, 413 or 503
+  const layers = layersIn(request.headers["content-encoding"]);
+  const isPlain = layers.length === 0;
+  const decodedBody = isPlain ? original : (await peel(original, layers, snapshot.maxBodyBytes, memory)).plain; // refuses with 400, 413 or 503
   const reading = parseCall(fronted, path.query, request, decodedBody);
   if (reading.kind === "dropped") return exchange.answerAccepted();
   if (reading.kind === "refused") return exchange.answerFault(reading.fault);
