@@ -369,12 +369,12 @@ class UpgradeRequest {
   #refuse(refusal: GatewayError): void {
     const { log } = this.#ports;
     const { requestId } = this.#record;
-    const { code, status, message } = refusal;
+    const { code, status } = refusal;
     if (code === "internal") log.error("session failed", { request: requestId, error: refusal.cause });
-    const kind = this.#record.attempt?.recordRefusal(code, message);
-    if (kind === "invalid" || kind === "redirect") {
+    const fault = this.#record.attempt?.recordRefusal(refusal);
+    if (fault !== undefined && fault.reason !== "") {
       const { provider: upstream, route } = this.#record.labels;
-      logUpstreamFault(log, { upstream, route, request: requestId, kind, status: null, reason: message });
+      logUpstreamFault(log, { upstream, route, request: requestId, status: null, ...fault });
     }
     this.#record.addRefusal(code, refusal.by);
     this.#record.finish(status, code);

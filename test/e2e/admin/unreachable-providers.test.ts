@@ -123,5 +123,21 @@ test("the reason why a provider fails is shown to operators only", async (t) => 
       line.message === "an upstream could not be reached" && line.upstream === name && line.reason === cause;
     await eventually(`a log line about ${name}`, () => gateway.log().some(isReported));
   }
+  // A WebSocket session fails for the same reason.
+  const handshake = [
+    "GET /v1/realtime?model=closed-1 HTTP/1.1",
+    "Host: gateway",
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "\r\n",
+  ].join("\r\n");
+  assert.equal((await exchange(t, gateway.port, handshake)).status, 502);
+  const { items: sessions } = JSON.parse((await verb("admin", "GET", "/backends/closed/errors")).out) as {
+    readonly items: readonly BackendFailure[];
+  };
+  assert.equal(sessions.length, ATTEMPTS + 1);
+  assert.equal(sessions[0]?.reason, "nothing listens there");
   assert.ok(!gateway.stderr().includes("a secret text"));
 });

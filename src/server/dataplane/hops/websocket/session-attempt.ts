@@ -3,7 +3,7 @@
  * outcome; the attempt is pending until the session ends.
  */
 import { performance } from "node:perf_hooks";
-import type { AttemptSpan, RefusalCode } from "../../../../base/index.ts";
+import { type AttemptSpan, connectionErrorText, type GatewayError, type RefusalCode } from "../../../../base/index.ts";
 import { type AttemptResult, type FailureKind, statusTrigger } from "../../../upstream/index.ts";
 import type { Ports } from "../../ports.ts";
 import type { AttemptFailure } from "../../statistics.ts";
@@ -17,8 +17,11 @@ export interface SessionAttempt {
   begin(): void;
   /** Must be called when the upstream has answered the handshake, with 101 or a refusal of its own. */
   recordAnswer(status: number): void;
-  /** Must be called when the session fails to open. Returns how the upstream failed, or `undefined` if it did not. */
-  recordRefusal(code: RefusalCode, message: string): FailureKind | undefined;
+  /**
+   * Must be called when the session fails to open. Returns how the upstream failed, or `undefined` if it did not. `reason` is empty
+   * if nothing more is known.
+   */
+  recordRefusal(refusal: GatewayError): { readonly kind: FailureKind; readonly reason: string } | undefined;
   /** Must be called once at the very end, even if the upstream was never dialed. */
   end(): void;
 }
@@ -73,11 +76,13 @@ export function startSessionAttempt(
       result = "answered";
       providerStatistics?.recordAnswer(performance.now() - (begunAt ?? 0));
     },
-    recordRefusal(code, message) {
+    recordRefusal({ code, message, cause }) {
       const kind = UPSTREAM_FAULTS.get(code);
       if (kind === undefined || begunAt === undefined) return undefined;
-      recordFailure(kind, null, kind === "invalid" || kind === "redirect" ? message : "");
-      return kind;
+      const isAnswered = kind === "invalid" || kind === "redirect";
+      const reason = isAnswered ? message : (connectionErrorText(cause) ?? "");
+      recordFailure(kind, null, reason);
+      return { kind, reason };
     },
     end() {
       span?.end(result, answer);
