@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { brotliCompressSync, gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { startWithFiles, twoDialects } from "./support/config.ts";
 import { type Answer, exchange, headerOf, post, rawClient } from "./support/raw.ts";
@@ -161,11 +161,11 @@ for (const encoding of ["", "none", "UTF-8", "utf8", "identity", "Identity, chun
   });
 }
 
-test("a request with several content encodings is decoded in reverse order", async () => {
-  const body = brotliCompressSync(gzipSync('{"a":1.0,"model":"fast"}'));
-  const { sent } = await pass(CHAT, body, ["Content-Encoding: gzip, utf-8, br"]);
+test("a request with one content encoding beside values that name none is decoded", async () => {
+  const body = gzipSync('{"a":1.0,"model":"fast"}');
+  const { sent } = await pass(CHAT, body, ["Content-Encoding: utf-8, GZIP"]);
   assert.equal(sent.body.toString(), '{"a":1.0,"model":"the \\"real\\" one"}');
-  for (const refused of ["gzip, unknown", "gzip, gzip, gzip, gzip"]) {
+  for (const refused of ["gzip, unknown", "unknown", "gzip, gzip"]) {
     const response = post(CHAT, body, [`Content-Encoding: ${refused}`]);
     assert.equal((await exchange(file, gateway.port, response)).status, 400, refused);
   }

@@ -16,8 +16,9 @@ const MAX_RATIO = 100;
 const FREE_BYTES = 1 << 20;
 
 /**
- * Decodes a body. Decoding stops when the output exceeds `maxBytes`, the maximum ratio, or the available memory: throws
- * `body_too_large`, `invalid_request` or `overloaded`. The caller must release the memory that `memory` counts.
+ * Decodes a body with one encoding; a list of several is refused, because clients send none. Decoding stops when the output
+ * exceeds `maxBytes`, the maximum ratio, or the available memory: throws `body_too_large`, `invalid_request` or `overloaded`. The
+ * caller must release the memory that `memory` counts.
  */
 export async function decode(body: Buffer, encoding: string, maxBytes: number, memory: RequestMemory): Promise<Buffer> {
   const coding = codingOf(encoding.toLowerCase(), body);

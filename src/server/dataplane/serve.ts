@@ -7,7 +7,7 @@
  */
 import { awaitCompletion, GatewayError } from "../../base/index.ts";
 import type { Caller } from "../auth/index.ts";
-import { layersIn, peel } from "../coding/index.ts";
+import { decode, layersIn } from "../coding/index.ts";
 import { NOT_A_POST } from "../core/agents/index.ts";
 import type { CrossOriginDecision } from "../core/cross-origin/index.ts";
 import { mayBeForBatch, responsesFailure, wrongPathMessage } from "../core/dialects/index.ts";
@@ -296,8 +296,8 @@ class RequestHandler {
       this.#resolveTarget(original, call);
       return;
     }
-    const decoded = peel(original, layers, snapshot.maxBodyBytes, this.#memory); // refuses with 400, 413 or 503
-    this.#endIfFails(decoded.then(({ plain }) => this.#resolveTarget(plain, call)));
+    const decoded = decode(original, layers.join(), snapshot.maxBodyBytes, this.#memory); // refuses with 400, 413 or 503
+    this.#endIfFails(decoded.then((plain) => this.#resolveTarget(plain, call)));
   }
 
   #resolveTarget(plain: Buffer, call: ModelCall): void {

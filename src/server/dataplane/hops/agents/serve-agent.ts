@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
 import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedCredentials } from "../../../auth/index.ts";
-import { layersIn, peel } from "../../../coding/index.ts";
+import { decode, layersIn } from "../../../coding/index.ts";
 import type { InspectionContext } from "../../../core/guardrails/index.ts";
 import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
@@ -77,7 +77,7 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
   const { governancePorts } = ports;
   const layers = layersIn(request.headers["content-encoding"]);
   const isPlain = layers.length === 0;
-  const decodedBody = isPlain ? original : (await peel(original, layers, snapshot.maxBodyBytes, memory)).plain; // refuses with 400, 413 or 503
+  const decodedBody = isPlain ? original : await decode(original, layers.join(), snapshot.maxBodyBytes, memory); // refuses with 400, 413 or 503
   const reading = parseCall(fronted, path.query, request, decodedBody);
   if (reading.kind === "dropped") return exchange.answerAccepted();
   if (reading.kind === "refused") return exchange.answerFault(reading.fault);
