@@ -22,7 +22,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/leader n\d\b/g, "leader nN"],
   [/silent(?:, last contact not known| [\d.]+s)/g, "silent"],
   // A rate depends on what was asked in the same minute.
-  [/[\d.]+ % of attempts fail, [\d.]+\/s/g, "N % of attempts fail"],
+  [/[\d.]+ % of attempts fail( \([^)]*\))?, [\d.]+\/s/g, "N % of attempts fail$1"],
   // Requests: their duration.
   [/^(TIME {2}ID {2}.*? {2}\d{3}(?: {2}[a-z_]+)?) {2}\d+/gm, "$1  MS"],
 ];
