@@ -31,6 +31,7 @@ export { ATTENTION_SEVERITIES } from "./lists/acknowledgements.ts";
 export { KEPT_REQUESTS } from "./lists/requests.ts";
 export { SUSPENSION_KINDS } from "./lists/suspensions.ts";
 export { LISTED_USAGE } from "./lists/usage.ts";
+export { lacksDocument, notReadyReasons } from "./not-ready-reasons.ts";
 export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./openapi-document.ts";
 export * from "./operation-definition.ts";
 export * from "./operation-table.ts";

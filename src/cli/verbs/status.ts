@@ -4,7 +4,7 @@
  * severity `fail`.
  */
 
-import type { ClusterMemberRecord, NodeStatus } from "../../admin-api/index.ts";
+import { type ClusterMemberRecord, type NodeStatus, notReadyReasons } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines, pause } from "../../base/index.ts";
 import type { AttentionItem, Context, Need } from "../../console/index.ts";
 import { joinLines, writeAll } from "../copy-streams.ts";
@@ -136,8 +136,10 @@ function* adviceLines(shown: readonly AttentionItem[], { adviceOf }: ConsoleModu
   }
 }
 
-const readiness = ({ ready, reasons }: NodeStatus): string =>
-  ready ? "it serves" : `it cannot serve: ${escapeControls(reasons.join("; ")) || "it does not say why"}`;
+const readiness = (status: NodeStatus): string =>
+  status.ready
+    ? "it serves"
+    : `it cannot serve: ${escapeControls(notReadyReasons(status).join("; ")) || "it does not say why"}`;
 
 const leaderText = ({ leader }: NodeStatus): string =>
   leader === null ? "no leader is known, so changes are refused" : `leader ${escapeControls(leader)}`;

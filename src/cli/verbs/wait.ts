@@ -3,7 +3,14 @@
  * upgrades. A node that cannot be reached may be restarting, so it is waited for too.
  */
 
-import { type AdminClient, AdminError, createAdminClient, explain } from "../../admin-api/index.ts";
+import {
+  type AdminClient,
+  AdminError,
+  createAdminClient,
+  explain,
+  lacksDocument,
+  notReadyReasons,
+} from "../../admin-api/index.ts";
 import { escapeControls, formatDuration, pause } from "../../base/index.ts";
 import { chooseAddress } from "../choose-address.ts";
 import type { waitFlags } from "../operate/operate-flags.ts";
@@ -22,12 +29,10 @@ type Condition = (
 
 const CONDITIONS: Readonly<Record<ConditionName, Condition>> = {
   async ready(client, limits) {
-    const { ready, reasons } = await client.call("get_status", {}, limits);
-    if (ready) return undefined;
-    const missing = reasons.includes("configuration")
-      ? " (no deployment document is in force: apply one, or restore an archive)"
-      : "";
-    return `it cannot serve yet: ${reasons.join("; ")}${missing}`;
+    const status = await client.call("get_status", {}, limits);
+    if (status.ready) return undefined;
+    const remedy = lacksDocument(status) ? " (apply one, or restore an archive)" : "";
+    return `it cannot serve yet: ${notReadyReasons(status).join("; ")}${remedy}`;
   },
   async leader(client, limits) {
     const { leader } = await client.call("get_status", {}, limits);

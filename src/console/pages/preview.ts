@@ -27,7 +27,7 @@ export function previewPage(
     .map((kind) => `${differences.filter((difference) => difference.kind === kind).length} ${kind}`)
     .join(", ");
   return [
-    line(`${safeText(name)} against ${against}. Nothing was written.`, "dim"),
+    line(`Preview: ${safeText(name)} against ${against}; nothing is written yet.`, "dim"),
     BLANK,
     line(
       changed

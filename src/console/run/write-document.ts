@@ -32,7 +32,8 @@ export async function putDocument(
     { signal, timeLimitMs: TIME_LIMIT_MS },
   );
   if (!change.changed) return `${source}: the document equals the stored one, revision ${change.revision}`;
-  const warnings = change.warnings.length === 0 ? "" : `, ${change.warnings.length} warnings`;
+  const count = change.warnings.length;
+  const warnings = count === 0 ? "" : `, ${count} ${count === 1 ? "warning" : "warnings"}`;
   return `${source}: revision ${change.revision} in force${warnings}`;
 }
 

@@ -20,7 +20,7 @@ type Text = string | ((item: AttentionItem) => string);
 
 interface Entry {
   readonly todo: Text;
-  readonly keys: string;
+  readonly keys: Text;
   readonly command: Text;
 }
 
@@ -46,9 +46,11 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
     command: "gateway get cluster_members -nodes all",
   },
   NODE: {
-    todo: "read the log of the node",
-    keys: "",
-    command: "gateway wait ready -timeout 2m",
+    todo: (item) =>
+      lacksDocument(item) ? "apply a deployment document, which says what to serve" : "read the log of the node",
+    keys: (item) => (lacksDocument(item) ? "Enter, then n adds one from a file" : ""),
+    command: (item) =>
+      lacksDocument(item) ? "gateway config apply DEPLOYMENT_FILE" : "gateway wait ready -timeout 2m",
   },
   WORKERS: {
     todo: "read the log of the node, which says why they ended",
@@ -120,8 +122,11 @@ export function adviceOf(item: AttentionItem): Advice | undefined {
   const entry = Object.hasOwn(BY_WHAT, item.what) ? BY_WHAT[item.what] : undefined;
   if (entry === undefined) return undefined;
   const textOf = (text: Text): string => (typeof text === "string" ? text : text(item));
-  return { todo: textOf(entry.todo), keys: entry.keys, command: textOf(entry.command) };
+  return { todo: textOf(entry.todo), keys: textOf(entry.keys), command: textOf(entry.command) };
 }
+
+/** Returns whether the node of a `NODE` alert only lacks its first deployment document, so that the alert leads to the view of it. */
+const lacksDocument = ({ target }: AttentionItem): boolean => target.place.view === "config";
 
 function failingCommand({ kind, name, suspends }: AttentionItem): string {
   if (kind === "provider") return `gateway admin ${quoted(`backends/${encodeURIComponent(name)}/errors?nodes=all`)}`;

@@ -1,11 +1,13 @@
 /** Alerts about the cluster and its state: members, leader, configuration, audit chains. */
 
-import type {
-  AuditHeadRecord,
-  ClusterMemberRecord,
-  FileStatus,
-  NodeStatus,
-  SourceRecord,
+import {
+  type AuditHeadRecord,
+  type ClusterMemberRecord,
+  type FileStatus,
+  lacksDocument,
+  type NodeStatus,
+  notReadyReasons,
+  type SourceRecord,
 } from "../../admin-api/index.ts";
 import { type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
 import { count, plural } from "../format/numbers.ts";
@@ -183,13 +185,13 @@ export const NODE_NOT_READY: AttentionSource = {
   items(context) {
     const node = status(context);
     if (node === undefined || node.ready || node.role === "removed") return [];
-    const text = `not ready: ${node.reasons.join("; ") || "no reason given"}`;
+    const text = `not ready: ${notReadyReasons(node).join("; ") || "no reason given"}`;
     return [
       nodeAlert(node, {
         id: "node:ready",
         what: "NODE",
         kind: "node",
-        view: "cluster",
+        view: lacksDocument(node) ? "config" : "cluster",
         text,
         degree: node.reasons.length,
       }),
@@ -325,13 +327,13 @@ function sourceItem(row: SourceRecord): AttentionItem {
 export const AUDIT_CONFLICTS: AttentionSource = {
   needs: [{ id: "list_audit_heads" }],
   items({ data }) {
-    const nodeAlert = new Map<string, AuditHeadRecord[]>();
+    const headsByNode = new Map<string, AuditHeadRecord[]>();
     for (const head of rowsOf(data, "audit_heads")) {
-      const heads = head.conflicts > 0 ? nodeAlert.get(head.node) : undefined;
+      const heads = head.conflicts > 0 ? headsByNode.get(head.node) : undefined;
       if (heads !== undefined) heads.push(head);
-      else if (head.conflicts > 0) nodeAlert.set(head.node, [head]);
+      else if (head.conflicts > 0) headsByNode.set(head.node, [head]);
     }
-    return [...nodeAlert.values()].flatMap((heads) => {
+    return [...headsByNode.values()].flatMap((heads) => {
       const [newest, before] = [...heads].sort((a, b) => Date.parse(b.witnessed_at) - Date.parse(a.witnessed_at));
       return newest === undefined ? [] : [conflictItem(newest, before, heads)];
     });

@@ -20,7 +20,7 @@ test("a preview shows each path, and each warning with its place", () => {
     ],
   });
   assert.deepEqual(page.map(textOfLine), [
-    "default against revision 118. Nothing was written.",
+    "Preview: default against revision 118; nothing is written yet.",
     "",
     "3 differences: 1 added, 1 removed, 1 changed",
     "+ added   providers.acme-alt",
@@ -67,7 +67,7 @@ test("a preview of the first document compares it with an empty one", () => {
     warnings: [],
   };
   const page = previewPage(change).map(textOfLine);
-  assert.equal(page[0], "team against nothing stored yet. Nothing was written.");
+  assert.equal(page[0], "Preview: team against nothing stored yet; nothing is written yet.");
   assert.equal(page[3], "+ added   the whole document");
 });
 

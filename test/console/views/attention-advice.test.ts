@@ -44,6 +44,25 @@ test("the advice has the command for the alert's own subject, quoted for a shell
   assert.equal(commandOf("SPENT"), "gateway get budgets -sort -used");
 });
 
+test("a node without a deployment document is told apart from one that fails to serve", () => {
+  const adviceWith = (status: Partial<typeof STATUS>) => {
+    const context = contextOf({ get_status: { ...STATUS, ready: false, ...status } });
+    const item = attentionOf(context).find(({ what }) => what === "NODE");
+    return { text: item?.text, view: item?.target.place.view, ...(item !== undefined && adviceOf(item)) };
+  };
+  assert.deepEqual(adviceWith({ reasons: ["starting", "configuration"] }), {
+    text: "not ready: no deployment document is in force",
+    view: "config",
+    todo: "apply a deployment document, which says what to serve",
+    keys: "Enter, then n adds one from a file",
+    command: "gateway config apply DEPLOYMENT_FILE",
+  });
+  const refused = { state: "refused", message: "line 3: unknown key" } as const;
+  const failing = adviceWith({ reasons: ["configuration"], configuration: refused });
+  assert.equal(failing.text, "not ready: its deployment document was refused");
+  assert.equal(failing.command, "gateway wait ready -timeout 2m");
+});
+
 test("the pane of the overview has the whole text, what to do, the keys and the command", () => {
   const pane = textsOf(bodyOf(overviewView).pane?.("provider:acme-chat", incident) ?? []);
   assert.match(pane[0] ?? "", /^says +61\.0 % of attempts fail/);

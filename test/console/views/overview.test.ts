@@ -203,7 +203,7 @@ test("missing worker processes are an alert once the node serves", () => {
     "~ WORKERS node n1: 3 of 4 worker processes serve; the others are starting",
   ]);
   const starting = { ...STATUS, ready: false, reasons: ["workers"], workers: { ...workers, serving: 0 } };
-  assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: workers"]);
+  assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: no worker process serves yet"]);
   assert.deepEqual(attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4 } } }), []);
 });
 
