@@ -36,6 +36,7 @@ import type { Answer, Probe, ProbeLimits } from "../check/probe.ts";
 import { providerProbes } from "../check/provider-checks.ts";
 import { reconcileProbes } from "../check/reconcile-checks.ts";
 import type { FlagsOf } from "../parse-flags.ts";
+import { isWarning } from "../problem-lines.ts";
 import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
 import type { checkFlags } from "../verb-flags.ts";
 
@@ -148,14 +149,12 @@ async function modelAnswers({ compiled: { prepare } }: LoadedNode, signal: Abort
     : problems.map(formatProblem).map(problemAnswer);
 }
 
-/**
- * Converts a line of the loader to an answer. In a warning, the word `warning` follows the position and the path of the
- * key.
- */
-function problemAnswer(message: string): Answer {
-  const isWarning = /^.*?(?::\d+:\d+: (?:[^ ]*: )?|: catalog_overlay_paths: )warning: /.test(message);
-  return { verdict: isWarning ? "note" : "fail", subject: "configuration", message };
-}
+/** Converts a line of the loader to an answer. */
+const problemAnswer = (message: string): Answer => ({
+  verdict: isWarning(message) ? "note" : "fail",
+  subject: "configuration",
+  message,
+});
 
 /** Runs several probes concurrently, and reports the answers in the order of the probes as soon as possible. */
 async function runProbes(

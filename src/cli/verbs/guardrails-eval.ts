@@ -41,6 +41,7 @@ import {
   type Warn,
 } from "../guardrail-eval/index.ts";
 import { clipArgument, didYouMean, type FlagsOf, UsageError } from "../parse-flags.ts";
+import { printRefusal } from "../problem-lines.ts";
 import { type ExitStatus, Interrupted, type Io, resolvePath } from "../process-io.ts";
 import { progressLine } from "../progress-line.ts";
 import type { guardrailsEvalFlags } from "../verb-flags.ts";
@@ -236,8 +237,6 @@ const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSO
 const printLine = (io: Io, line: string): void => void io.stderr.write(`${escapeControls(line)}\n`);
 
 function refused(problems: readonly string[], io: Io): ExitStatus {
-  for (const problem of problems) printLine(io, problem);
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  printLine(io, `gateway: the guardrails were refused: ${count}`);
+  printRefusal(problems, "the guardrails were refused", io);
   return 1;
 }

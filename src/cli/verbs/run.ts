@@ -28,6 +28,7 @@ import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verificat
 import { checkAddress } from "../check-address.ts";
 import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
 import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import { printRefusal } from "../problem-lines.ts";
 import { type ExitStatus, type Io, resolvePath, untilAborted } from "../process-io.ts";
 import { openServiceManager, type ServiceManager, type WatchedProcess } from "../service-manager.ts";
 import { startFailure } from "../start-failure.ts";
@@ -269,8 +270,6 @@ function boundsOf({ env }: Io): DataPlaneBounds {
 }
 
 function refuse(problems: readonly string[], io: Io): ExitStatus {
-  for (const problem of problems) io.stderr.write(`${problem}\n`);
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  io.stderr.write(`gateway: the configuration was refused: ${count}\n`);
+  printRefusal(problems, "the configuration was refused", io);
   return CONFIGURATION;
 }

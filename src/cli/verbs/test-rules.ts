@@ -9,6 +9,7 @@ import { escapeControls } from "../../base/index.ts";
 import { loadNode } from "../../server/node/index.ts";
 import { joinLines, writeAll } from "../copy-streams.ts";
 import { UsageError } from "../parse-flags.ts";
+import { printRefusal } from "../problem-lines.ts";
 import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
 import { findSuites, runSuites, subjectOf } from "../rule-suite/index.ts";
 
@@ -33,8 +34,6 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
 }
 
 function refuse(problems: readonly string[], what: string, io: Io): ExitStatus {
-  for (const problem of problems) io.stderr.write(`${escapeControls(problem)}\n`);
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  io.stderr.write(`gateway: ${what}: ${count}\n`);
+  printRefusal(problems, what, io);
   return 1;
 }
