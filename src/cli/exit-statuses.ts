@@ -22,5 +22,10 @@ export const EXIT_STATUSES: readonly ExitStatusRule[] = [
   { status: "12", gateway: "It cannot listen on an address.", verb: "`dev`: the same." },
   { status: "129", gateway: "", verb: "`console`: its terminal was closed." },
   { status: "130", gateway: "A second signal ended it at once.", verb: "It was interrupted." },
+  {
+    status: "141",
+    gateway: "",
+    verb: "The reader of its output ended first, as `head` does; shells ignore it unless `pipefail` is set.",
+  },
   { status: "143", gateway: "", verb: "`console`: it received SIGTERM." },
 ];

@@ -21,10 +21,20 @@ export async function main(args: readonly string[]): Promise<void> {
   await io.flush();
   // The last output of a successful verb may fail only during the flush, or a signal may cut it off.
   const { reason } = io.signal;
-  const isGivenUp = !wasAborted && reason instanceof Interrupted && reason.by !== "closed stdout";
-  const isLost = isGivenUp || reason instanceof OutputLost;
+  if (hasLostReader(reason)) return leave(CLOSED_STDOUT);
+  const isLost = (!wasAborted && reason instanceof Interrupted) || reason instanceof OutputLost;
   if (status !== 0 || !isLost) return leave(status);
-  leave(report("", reason, io));
+  leave(report(verbNameOf(args), reason, io));
+}
+
+/** Exit status of a process that SIGPIPE ended, as shells report it. */
+const CLOSED_STDOUT: ExitStatus = 141;
+
+const hasLostReader = (reason: unknown): boolean => reason instanceof Interrupted && reason.by === "closed stdout";
+
+/** Returns the name of the verb that the arguments ran; empty if they name none. */
+function verbNameOf(args: readonly string[]): string {
+  return isGroup(args) ? "" : findVerb(args).verb.name;
 }
 
 /**
@@ -35,6 +45,7 @@ const USER_SIGNALS = ["SIGUSR1", "SIGUSR2"] as const;
 
 const SIGNALS: ReadonlyMap<ExitStatus, NodeJS.Signals> = new Map([
   [129, "SIGHUP"],
+  [CLOSED_STDOUT, "SIGPIPE"],
   [143, "SIGTERM"],
 ]);
 
@@ -54,8 +65,12 @@ const NATIVE_CALLS_MS = 5_000;
 function endNow(status: ExitStatus): void {
   const signal = SIGNALS.get(status);
   if (signal === undefined) process.exit(status);
+  // Node ignores SIGPIPE. Removing the last listener of a signal restores its default action.
+  process.on(signal, () => undefined);
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
+  // Reached only by the first process of a container, which no signal ends.
+  process.exit(status);
 }
 
 /** Runs the verb of the command line. Never rejects: an error is printed on stderr and becomes a status. */
@@ -90,7 +105,7 @@ function report(verb: string, error: unknown, io: Io): ExitStatus {
   // After an abort the error only reflects the interruption, so it is not printed.
   const { reason } = io.signal;
   if (io.signal.aborted && !(reason instanceof OutputLost)) {
-    return reason instanceof Interrupted && reason.by === "closed stdout" ? 1 : 130;
+    return hasLostReader(reason) ? CLOSED_STDOUT : 130;
   }
   const shown: unknown = reason instanceof OutputLost ? reason : error;
   const text = shown instanceof Error ? shown.message : String(shown);

@@ -13,10 +13,10 @@ import { nonBlockingStream } from "../base/index.ts";
 
 /**
  * Exit status. 0: success; 1: failure, or a negative result; 2: usage error; 3: the gateway could not be reached; 130:
- * interrupted. Daemon: 10 configuration error, 11 storage error, 12 cannot listen. Console: 129 terminal closed, 143
- * terminated.
+ * interrupted; 141: the reader of stdout has closed it. Daemon: 10 configuration error, 11 storage error, 12 cannot listen.
+ * Console: 129 terminal closed, 143 terminated.
  */
-export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 129 | 130 | 143;
+export type ExitStatus = 0 | 1 | 2 | 3 | 10 | 11 | 12 | 129 | 130 | 141 | 143;
 
 export interface Io {
   readonly stdin: Readable;
@@ -38,6 +38,11 @@ export interface Io {
    * written.
    */
   readonly signal: AbortSignal;
+  /**
+   * From now on, `signal` aborts soon after the reader of stdout has closed it, even if nothing is written. For verbs that
+   * wait for a long time, such as `-watch`.
+   */
+  watchReader(): void;
 }
 
 /** Abort reason of `Io.signal`: a signal arrived, or the reader of stdout closed it. */
@@ -81,6 +86,9 @@ interface ProcessIo extends Io {
 
 /** Maximum time to wait for a slow reader after a signal, in milliseconds. */
 const FLUSH_MS = 250;
+
+/** Interval between two checks whether stdout still has a reader, in milliseconds. */
+const READER_CHECK_MS = 250;
 
 const DESCRIPTORS = { stdin: 0, stdout: 1, stderr: 2 } as const;
 
@@ -129,6 +137,19 @@ export function processIo(onSecondSignal: () => void): ProcessIo {
     columns: () => (process.stdout.isTTY ? process.stdout.columns || undefined : undefined),
     now: () => Date.now(),
     signal: stop.signal,
+    watchReader() {
+      if (isatty(DESCRIPTORS.stdout)) return;
+      const start = async (): Promise<void> => {
+        const { openReaderCheck } = await import("./reader-check.ts");
+        const hasLeft = await openReaderCheck(DESCRIPTORS.stdout);
+        const check = (): void => {
+          if (hasLeft()) stop.abort(new Interrupted("closed stdout"));
+        };
+        setInterval(check, READER_CHECK_MS).unref();
+      };
+      // Without koffi, the verb ends at its next write instead.
+      void start().catch(() => undefined);
+    },
     async flush() {
       const streams = [stdout.opened, stderr.opened].filter((it) => it !== undefined);
       await Promise.race([Promise.all(streams.map(whenWritten)), afterAbort(stop.signal, FLUSH_MS)]);

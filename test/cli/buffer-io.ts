@@ -22,6 +22,7 @@ export function bufferIo(over: Partial<Io> = {}): BufferIo {
     columns: () => undefined,
     now: () => 0,
     signal: new AbortController().signal,
+    watchReader: () => undefined,
     ...over,
     out: stdout.text,
     err: stderr.text,

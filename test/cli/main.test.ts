@@ -108,11 +108,11 @@ test("an error of a verb becomes a status and a line, and a stack only when debu
   assert.match(loud.err(), /^gateway version: the disk is on fire\nAssertionError.*\n {4}at /);
 });
 
-test("an interrupted verb prints nothing and exits with 130; one with a closed output pipe with 1", async () => {
+test("an interrupted verb prints nothing and exits with 130; one with a closed output pipe with 141", async () => {
   for (const [by, status] of [
     ["SIGINT", 130],
     ["SIGTERM", 130],
-    ["closed stdout", 1],
+    ["closed stdout", 141],
   ] as const) {
     const io = bufferIo({ signal: AbortSignal.abort(new Interrupted(by)) });
     io.stdout.write = () => assert.fail("cut short");

@@ -42,6 +42,8 @@ export async function run(options: Options, positionals: readonly string[], io: 
   }
   const address = chooseAddress(options, io);
   const body = options.d === undefined ? undefined : await bodyOf(options.d, method, path, io);
+  // A read can wait for a change (`wait=`). A change is not cut short.
+  if (method === "GET") io.watchReader();
   const transport = openTransport(address);
   try {
     const headers = {

@@ -70,6 +70,7 @@ export async function run(options: FlagsOf<typeof checkFlags>, _: readonly strin
   report(await policyAnswers(node.nodeFile, path));
   report(await localFileAnswers(node.nodeFile, path, io.env));
   if (!options.offline) {
+    io.watchReader();
     await checkMachine(node, path, io, report);
     await checkPeers(node, path, Math.min(options.timeout, MAX_TIMEOUT_MS), io, report);
   } else if (node.compiled.prepare !== undefined) report([UNTRIED_MODELS]);

@@ -36,6 +36,7 @@ export async function run(options: Options, [listName, ...names]: readonly strin
   const list = listNamed(listName);
   const request = listRequestOf(list, names, options, io.now());
   return await withGateway("get", options, io, async ({ client, address }) => {
+    if (options.watch) io.watchReader();
     const first = await readList(client, request, options, io.signal);
     reportMissing(first, io);
     const missing = names.filter((name) => !first.items.some((row) => isNamed(list, row, name)));

@@ -21,6 +21,7 @@ const WATCH_MS = 2_000;
 
 export function run(options: Options, _: readonly string[], io: Io): Promise<ExitStatus> {
   return withGateway("status", options, io, async (called) => {
+    if (options.watch) io.watchReader();
     const console = await loadConsole();
     let before = "";
     for (;;) {

@@ -27,6 +27,7 @@ function buffers(env: Io["env"] = {}) {
     columns: () => undefined,
     now: () => 0,
     signal: stop.signal,
+    watchReader: () => undefined,
   };
   return { io, stdout, stderr, stop: () => stop.abort(new Interrupted("SIGTERM")) };
 }
