@@ -104,6 +104,19 @@ export class ArgumentsScan {
     return this.#fragments.newPart(fragment, this.state !== "cut" || OBJECT_STARTS.has(this.#state));
   }
 
+  /**
+   * Reads a fragment and returns its new text as it was written, without white space before the arguments. An empty object that
+   * arguments may replace is not returned.
+   */
+  newText(received: string): string {
+    const fragment = this.newPart(received);
+    const isStart = this.state === "empty" || this.#holdsPlaceholder;
+    const isRepeat = this.repeats(fragment);
+    this.push(fragment);
+    if (isRepeat || this.#holdsPlaceholder) return "";
+    return isStart ? fragment.trimStart() : fragment;
+  }
+
   /** Ends the arguments. A fragment that still follows throws `AnswerProblem`, since its text would be lost. */
   close(): void {
     this.#isClosed = true;

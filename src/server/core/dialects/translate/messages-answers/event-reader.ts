@@ -9,6 +9,7 @@ import { type JsonSource, readJson } from "../../json/json-source.ts";
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { countsOf, mergeCounts, type UsageCounts, usageOf } from "../../usage/usage-normalize.ts";
+import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
 import { hasInput, readBlock, readRefusal, readText } from "./message-answer-parts.ts";
@@ -75,6 +76,8 @@ export function readEvents<Block extends WrittenBlock>(sink: EventSink<Block>): 
 class EventReader<Block extends WrittenBlock> implements StreamTranslation {
   readonly #sink: EventSink<Block>;
   readonly #blocks = new Map<number, Block>();
+  /** Arguments of the open calls, by the index of the block. Some providers repeat all arguments so far in each fragment. */
+  readonly #arguments = new Map<number, ArgumentsScan>();
   #hasStarted = false;
   #counts: UsageCounts | undefined;
   #used: Usage | undefined;
@@ -163,7 +166,8 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
 
   #delta(event: Values): string {
     this.#requireStarted();
-    const block = this.#blocks.get(readIndex(event));
+    const index = readIndex(event);
+    const block = this.#blocks.get(index);
     if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
     const delta = objectOf(event["delta"]);
     if (delta === undefined) throw new AnswerProblem("a delta is not an object");
@@ -186,10 +190,17 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
         break;
       case "input_json_delta":
         if (block.kind !== "tool_use") throw misplaced();
-        this.#sink.writeArguments(readFragment(delta["partial_json"]), block);
+        this.#sink.writeArguments(this.#newArguments(index, readFragment(delta["partial_json"])), block);
         break;
     }
     return this.#sink.takeFrames();
+  }
+
+  /** Returns the part of a fragment that has not arrived yet. */
+  #newArguments(index: number, fragment: string): string {
+    const scan = this.#arguments.get(index) ?? new ArgumentsScan();
+    this.#arguments.set(index, scan);
+    return scan.newText(fragment);
   }
 
   #closeBlock(event: Values): string {
@@ -198,6 +209,7 @@ class EventReader<Block extends WrittenBlock> implements StreamTranslation {
     const block = this.#blocks.get(index);
     if (block === undefined) throw new AnswerProblem("a content block ends that did not begin");
     this.#blocks.delete(index);
+    this.#arguments.delete(index);
     this.#sink.close(block);
     return this.#sink.takeFrames();
   }

@@ -1,5 +1,6 @@
 /** Folds the events of an unrequested stream into a whole message. Source: dialects reference, 5.3. */
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
+import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { eventsOf } from "../chat-answers/normalize-chat-answer.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
 
@@ -13,7 +14,7 @@ export function foldEvents(body: string): Values {
   let usage: Values = {};
   let hasEnded = false;
   const blocks = new Map<number, Record<string, unknown>>();
-  const inputs = new Map<number, string>();
+  const inputs = new Map<number, { readonly scan: ArgumentsScan; text: string }>();
   for (const text of eventsOf(body).data) {
     const event = objectOf(tryParseJson(text));
     if (event === undefined) throw new AnswerProblem("an event is not a JSON object");
@@ -33,9 +34,11 @@ export function foldEvents(body: string): Values {
         blocks.set(index, { ...objectOf(event["content_block"]) });
         break;
       case "content_block_delta":
-        addDelta(blocks.get(index), objectOf(event["delta"]) ?? {}, (json) =>
-          inputs.set(index, (inputs.get(index) ?? "") + json),
-        );
+        addDelta(blocks.get(index), objectOf(event["delta"]) ?? {}, (json) => {
+          const input = inputs.get(index) ?? { scan: new ArgumentsScan(), text: "" };
+          input.text += input.scan.newText(json);
+          inputs.set(index, input);
+        });
         break;
       case "message_delta":
         ending = { ...ending, ...objectOf(event["delta"]) };
@@ -51,7 +54,7 @@ export function foldEvents(body: string): Values {
   if (message === undefined) throw new StreamEndedEarly("its answer began");
   if (!hasEnded) throw new StreamEndedEarly();
   const folded = [...blocks].map(([index, block]) => {
-    const input = inputs.get(index);
+    const input = inputs.get(index)?.text;
     return input === undefined || input === "" ? block : { ...block, input };
   });
   return { ...message, ...ending, content: [...listOf(message["content"]), ...folded], usage };

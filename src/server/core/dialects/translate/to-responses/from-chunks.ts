@@ -181,13 +181,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   #addCall(call: Call, received: string): void {
     // A response contains arguments as text, so they are forwarded whatever they contain.
-    const { scan } = call;
-    const fragment = scan.newPart(received);
-    const isStart = scan.state === "empty" || scan.holdsPlaceholder;
-    const isRepeat = scan.repeats(fragment);
-    scan.push(fragment);
-    const newDetails = isStart ? fragment.trimStart() : fragment;
-    const text = isRepeat || scan.holdsPlaceholder ? "" : newDetails;
+    const text = call.scan.newText(received);
     const known = this.#calls.get(call);
     if (known !== undefined) {
       this.#queue.addText(known, text);
