@@ -113,10 +113,33 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
     expect: [[told("a", 0, 3), told("b", 4, 7)]],
   },
-  "annotations without offsets, and without text": {
+  "annotations before the text, whose offsets are counted in it": {
     from: "chat",
     given: [
-      say({ annotations: [annotated("gone", 0, 1)] }),
+      say({ role: "assistant", content: "", annotations: [annotated("a", 0, 3)] }),
+      say({ content: "one" }),
+      say({ annotations: [annotated("b", 0, 1)] }, "stop"),
+      DONE,
+    ],
+    expect: [[told("a", 0, 3), told("b", 0, 1)]],
+  },
+  "annotations of a text that waits for a call to end": {
+    from: "chat",
+    given: [
+      say(call(0, "c", "f", '{"a"')),
+      say({ content: "one" }),
+      say({ annotations: [annotated("a", 0, 3)] }),
+      say(call(0, undefined, undefined, ":1}")),
+      say({ content: " two" }),
+      say({}, "tool_calls"),
+      DONE,
+    ],
+    expect: [[told("a", 0, 3)]],
+  },
+  "annotations without offsets": {
+    from: "chat",
+    given: [
+      say({ annotations: ["odd", null] }),
       say({ content: "one" }),
       say({
         annotations: [{ type: "url_citation", url_citation: { url: "https://a.test/", title: "a" } }, "odd", null],
@@ -162,3 +185,42 @@ test("a whole answer has the annotations of its parts", () => {
   const completion = { choices: [{ index: 0, message: chat, finish_reason: "stop" }] };
   assert.deepEqual(annotationsOf(read("chat", completion)), [[told("b", 0, 3)]]);
 });
+
+const LATE: Readonly<Record<string, readonly Sent[]>> = {
+  "with the call": [say({ ...call(0, "c", "f", "{}"), annotations: [annotated("b", 0, 3)] })],
+  "after the call": [say(call(0, "c", "f", "{}")), say({ annotations: [annotated("b", 0, 3)] })],
+  "within the call": [
+    say(call(0, "c", "f", '{"a"')),
+    say({ annotations: [annotated("b", 0, 3)] }),
+    say(call(0, undefined, undefined, ":1}")),
+  ],
+  "with the end": [say(call(0, "c", "f", "{}")), say({ annotations: [annotated("b", 0, 3)] }, "tool_calls")],
+  "after a refusal": [say({ refusal: "no" }), say({ annotations: [annotated("b", 0, 3)] })],
+};
+
+for (const [what, given] of Object.entries(LATE)) {
+  test(`an annotation ${what} belongs to the text before, which has ended`, () => {
+    const bytes = bytesOf([
+      say({ content: "one", annotations: [annotated("a", 0, 1)] }),
+      ...given,
+      say({}, "tool_calls"),
+      DONE,
+    ]);
+    const remembered = new Map<string, string>();
+    const stamp = { ...STAMP, remember: (id: string, item: string) => void remembered.set(id, item) };
+    const { frames, problem } = translate("chat", [bytes], termsOf(), stamp);
+    assert.equal(problem, undefined);
+    const response = responseOf(frames) ?? assert.fail();
+    const expected = [told("a", 0, 1), told("b", 0, 3)];
+    assert.deepEqual(annotationsOf(response)[0], expected);
+    const added = (eventsOf(frames) as readonly Values[]).filter(({ type }) =>
+      String(type).endsWith("annotation.added"),
+    );
+    assert.deepEqual(
+      added.map(({ annotation }) => annotation),
+      expected,
+    );
+    const [first] = response["output"] as readonly Values[];
+    assert.deepEqual(JSON.parse(remembered.get(String(first?.["id"])) ?? ""), first);
+  });
+}

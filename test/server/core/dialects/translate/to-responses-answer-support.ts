@@ -219,6 +219,11 @@ export function responseOf(text: string): Values | undefined {
       }
       return response;
     }
+    const finished = items[Number(event["output_index"])];
+    if (type === "response.output_text.annotation.added" && finished !== undefined) {
+      items[Number(event["output_index"])] = annotatedLate(finished, event);
+      continue;
+    }
     assert.equal(event["output_index"], items.length);
     if (type === "response.output_item.added") {
       assert.equal(open, undefined, "items do not interleave");
@@ -231,6 +236,22 @@ export function responseOf(text: string): Values | undefined {
   return undefined;
 }
 
+/** Returns the finished item with an annotation that arrived after its end. */
+function annotatedLate(item: Values, event: Event): Values {
+  assert.equal(event["item_id"], item["id"]);
+  return { ...item, content: withLateAnnotation(item["content"] as readonly unknown[], event) };
+}
+
+/** Returns the parts with an annotation of a part that has ended. */
+function withLateAnnotation(parts: readonly unknown[], event: Event): readonly unknown[] {
+  return parts.map((part, index) => {
+    if (index !== event["content_index"]) return part;
+    const { annotations, ...rest } = part as { readonly annotations: readonly unknown[] };
+    assert.equal(event["annotation_index"], annotations.length);
+    return { ...rest, annotations: [...annotations, event["annotation"]] };
+  });
+}
+
 const BODIES = [
   /^$/,
   /^(?:content_part\.added (?:output_text\.delta )*(?:output_text\.annotation\.added )*output_text\.done content_part\.done |content_part\.added (?:refusal\.delta )+refusal\.done content_part\.done )+$/,
@@ -241,7 +262,7 @@ const BODIES = [
 
 class Building {
   readonly #item: Values;
-  readonly #parts: unknown[] = [];
+  #parts: readonly unknown[] = [];
   #types = "";
   #text = "";
   #annotations: unknown[] = [];
@@ -253,6 +274,10 @@ class Building {
 
   take(event: Event): void {
     const { type } = event;
+    if (type.endsWith("annotation.added") && Number(event["content_index"]) < this.#parts.length) {
+      this.#parts = withLateAnnotation(this.#parts, event);
+      return;
+    }
     this.#types += `${type.slice("response.".length)} `;
     assert.equal(event["item_id"], this.#item["id"]);
     const index = event["content_index"] ?? event["summary_index"];
@@ -268,7 +293,7 @@ class Building {
       this.#text += event["delta"];
     } else if (type.endsWith("part.done")) {
       if (event.part?.["type"] === "output_text") assert.deepEqual(event.part["annotations"], this.#annotations);
-      this.#parts.push(event.part);
+      this.#parts = [...this.#parts, event.part];
     } else {
       const whole = event["text"] ?? event["refusal"] ?? event["arguments"] ?? event["input"];
       assert.equal(whole, this.#text, "the deltas are the whole");

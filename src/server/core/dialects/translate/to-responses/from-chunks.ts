@@ -12,6 +12,7 @@ import type { WriteArguments } from "../chat-answers/normalize-chat-answer.ts";
 import { failureOf } from "../translate-errors.ts";
 import { incompleteReason } from "./endings.ts";
 import { COMMENT } from "./event-log.ts";
+import type { Annotation } from "./item-writers.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { addDetail, hasContent } from "./reasoning-details.ts";
 import type { ResponseWriter } from "./response-writer.ts";
@@ -22,6 +23,9 @@ const ANNOTATION_COST = 128;
 interface TextBlock {
   readonly kind: "text" | "refusal";
   waitingText: string;
+  /** Annotations that arrived before the block began. */
+  annotations: Annotation[];
+  hasBegun: boolean;
 }
 
 interface ReasoningBlock {
@@ -45,6 +49,9 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #reasoning = new ArrivingReasoning();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
+  #lastText: TextBlock | undefined;
+  /** Annotations that arrived before any text. */
+  #earlyAnnotations: Annotation[] = [];
   /** JSON texts of the log probabilities for text that is not written yet. */
   #logprobs: readonly string[] = [];
   /** Whether the answer ran out of tokens, or was cut off for another reason. */
@@ -108,6 +115,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   begin(block: Block): void {
     if (block.kind === "call") this.#writer.beginCall(block.call.name, block.call.id);
     this.appendText(block, block.waitingText);
+    if (block.kind === "text") this.#beginText(block);
     if (block.kind === "reasoning") this.#writeDetails(block, 0);
   }
 
@@ -140,21 +148,37 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   #addText(kind: TextBlock["kind"], text: string): void {
     if (text === "") return;
     const { last } = this.#queue;
-    if (last?.kind === kind) this.#queue.addText(last, text);
-    else this.#queue.addBlock({ kind, waitingText: text });
+    if (last?.kind === kind) {
+      this.#queue.addText(last, text);
+      return;
+    }
+    const block: TextBlock = { kind, waitingText: text, annotations: [], hasBegun: false };
+    if (kind === "text") {
+      this.#lastText = block;
+      block.annotations = this.#earlyAnnotations;
+      this.#earlyAnnotations = [];
+    }
+    this.#queue.addBlock(block);
   }
 
-  /** Annotates the text before. It is lost if something else follows the text, or waits for an earlier call. */
+  #beginText(block: TextBlock): void {
+    block.hasBegun = true;
+    for (const annotation of block.annotations.splice(0)) this.#writer.annotate(annotation);
+  }
+
+  /** Annotates the latest text, even if a call followed it, or else the first text that arrives. */
   #annotate(annotations: readonly unknown[]): void {
-    const { last } = this.#queue;
-    if (last?.kind !== "text" || !this.#queue.isOpen(last)) return;
-    for (const annotation of annotations) {
-      const page = objectOf(objectOf(annotation)?.["url_citation"]);
+    for (const value of annotations) {
+      const page = objectOf(objectOf(value)?.["url_citation"]);
       const url = stringOf(page?.["url"]);
       if (url === undefined) continue;
       const title = stringOf(page?.["title"]) ?? "";
+      const start = numberOf(page?.["start_index"]);
+      const annotation: Annotation = { title, url, start, end: numberOf(page?.["end_index"]) };
       this.#writer.countHeld(ANNOTATION_COST + title.length + url.length);
-      this.#writer.annotate({ title, url, start: numberOf(page?.["start_index"]), end: numberOf(page?.["end_index"]) });
+      if (this.#lastText === undefined) this.#earlyAnnotations.push(annotation);
+      else if (this.#lastText.hasBegun) this.#writer.annotate(annotation);
+      else this.#lastText.annotations.push(annotation);
     }
   }
 

@@ -55,6 +55,9 @@ export class MessageItem {
   /** JSON texts of the finished parts. */
   readonly #parts: string[] = [];
   #open: Part | undefined;
+  /** Latest finished text, and its position among the parts. */
+  #lastText: { readonly part: Part; readonly position: number } | undefined;
+  #status: ItemStatus = "completed";
 
   constructor({ id, index }: ItemPosition, events: EventLog) {
     this.id = id;
@@ -75,6 +78,7 @@ export class MessageItem {
     if (kind === "refusal") this.#events.write("response.refusal.done", `${at}"refusal":${text},`);
     else this.#events.write("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
     this.#events.write("response.content_part.done", `${at}"part":${whole},`);
+    if (kind === "output_text") this.#lastText = { part, position: this.#parts.length };
     this.#parts.push(whole);
   }
 
@@ -88,9 +92,20 @@ export class MessageItem {
     this.#events.write("response.output_text.delta", members);
   }
 
-  /** Annotates the open text. Annotations are written at its end, when its length is known. */
+  /**
+   * Annotates the latest text. Annotations of an open text are written at its end, when its length is known. One that arrives
+   * after that is an event of its own, and is part of the item that the last event repeats.
+   */
   annotate(annotation: Annotation): void {
-    if (this.#open?.kind === "output_text") this.#open.annotations.push(annotation);
+    if (this.#open?.kind === "output_text") {
+      this.#open.annotations.push(annotation);
+      return;
+    }
+    if (this.#lastText === undefined) return;
+    const { part, position } = this.#lastText;
+    part.annotations.push(annotation);
+    this.#parts[position] = textPart(JSON.stringify(part.text), part.logprobs.join(), annotationsOf(part).join());
+    this.#writeAnnotations(part, part.annotations.length - 1);
   }
 
   refusal(text: string): void {
@@ -101,22 +116,21 @@ export class MessageItem {
 
   close(status: ItemStatus): string {
     this.endPart();
-    const content = this.#parts.join();
-    return itemDone(
-      this.#events,
-      this.#index,
-      `{"id":"${this.id}","type":"message","status":"${status}","role":"assistant","content":[${content}]}`,
-    );
+    this.#status = status;
+    return itemDone(this.#events, this.#index, this.itemText);
   }
 
-  /** Returns the JSON texts of the part's annotations, joined by commas. */
-  #writeAnnotations({ at, text, annotations }: Part): string {
-    const end_index = annotations.length === 0 ? 0 : charactersIn(text);
-    const written = annotations.map(({ title, url, start = 0, end = end_index }) =>
-      JSON.stringify({ type: "url_citation", start_index: start, end_index: end, title, url }),
-    );
+  /** Finished item as JSON text. */
+  get itemText(): string {
+    return `{"id":"${this.id}","type":"message","status":"${this.#status}","role":"assistant","content":[${this.#parts.join()}]}`;
+  }
+
+  /** Writes the events of the part's annotations from the position `first` on. Returns their JSON texts, joined by commas. */
+  #writeAnnotations(part: Part, first = 0): string {
+    const written = annotationsOf(part);
     for (const [index, annotation] of written.entries()) {
-      const members = `${at}"annotation_index":${index},"annotation":${annotation},`;
+      if (index < first) continue;
+      const members = `${part.at}"annotation_index":${index},"annotation":${annotation},`;
       this.#events.write("response.output_text.annotation.added", members);
     }
     return written.join();
@@ -131,6 +145,14 @@ export class MessageItem {
     this.#open = { kind, at, text: "", logprobs: [], annotations: [] };
     return this.#open;
   }
+}
+
+/** Returns the JSON texts of the part's annotations. */
+function annotationsOf({ text, annotations }: Part): readonly string[] {
+  const end_index = annotations.length === 0 ? 0 : charactersIn(text);
+  return annotations.map(({ title, url, start = 0, end = end_index }) =>
+    JSON.stringify({ type: "url_citation", start_index: start, end_index: end, title, url }),
+  );
 }
 
 function textPart(text: string, logprobs: string, annotations: string): string {

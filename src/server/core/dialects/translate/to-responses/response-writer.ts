@@ -3,7 +3,8 @@
  * reference, 5 to 7.
  *
  * Invariants: one item is open at a time, and a new item ends it; indexes and sequence numbers have no gaps; the ids of an item
- * are the same in all its events; the last event repeats exactly what was sent before. Only the last item can have been cut
+ * are the same in all its events; the last event repeats exactly what was sent before.
+ * Only the last item can have been cut
  * off, which is known only at the end, so an item stays open until then.
  */
 import type { Usage } from "../../usage/usage.ts";
@@ -45,6 +46,8 @@ export class ResponseWriter {
   readonly #output: string[] = [];
   #response: ResponseObject | undefined;
   #open: Item | undefined;
+  /** Latest finished message, and its position in the output. */
+  #lastMessage: { readonly item: MessageItem; readonly position: number } | undefined;
   #sealedParts: SealedParts = noSealedParts();
   #itemCount = 0;
   /** Whether there was a message or a call. Some clients endlessly repeat a request that is answered without either. */
@@ -92,9 +95,17 @@ export class ResponseWriter {
     this.#message().text(text, logprobs);
   }
 
-  /** Annotates the text of the open part, if there is one. */
+  /** Annotates the latest text, even if its item has ended. */
   annotate(annotation: Annotation): void {
-    if (this.#open?.kind === "message") this.#open.annotate(annotation);
+    if (this.#open?.kind === "message") {
+      this.#open.annotate(annotation);
+      return;
+    }
+    if (this.#lastMessage === undefined) return;
+    const { item, position } = this.#lastMessage;
+    item.annotate(annotation);
+    this.#output[position] = item.itemText;
+    this.#stamp.remember?.(item.id, item.itemText);
   }
 
   /** Counts data that is kept until the end of a part. Throws `AnswerProblem` above the limit. */
@@ -222,6 +233,7 @@ export class ResponseWriter {
         ? item.close(blocksOf(item.fullText, this.#sealedParts), this.#terms.seal)
         : item.close(status);
     this.#sealedParts = noSealedParts();
+    if (item.kind === "message") this.#lastMessage = { item, position: this.#output.length };
     this.#output.push(text);
     this.#stamp.remember?.(item.id, text);
   }
