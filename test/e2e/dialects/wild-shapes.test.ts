@@ -293,3 +293,55 @@ test("schema constraints lost by merging alternatives are reported, and nothing 
     }
   }
 });
+
+test("images, sound and late sources of a compat provider reach clients of messages and of responses", async () => {
+  const url = "data:image/png;base64,aW1n";
+  const deltas = [
+    { content: "Here:" },
+    { images: [{ type: "image_url", image_url: { url } }] },
+    { audio: { transcript: "unsaid", data: "aW1n" } },
+    { tool_calls: [{ index: 0, id: "call_1", function: { name: "f", arguments: "{}" } }] },
+    { annotations: [{ type: "url_citation", url_citation: { url: "https://a.test/", title: "A" } }] },
+  ];
+  const chunks = deltas.map((delta) => data({ choices: [{ index: 0, delta }] }));
+  const end = data({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] });
+  const message = Object.assign({}, ...deltas) as object;
+  for (const script of [json(completion(message)), stream(...chunks, end, "data: [DONE]\n\n")]) {
+    oc.script = script;
+    const content = await contentOf(script);
+    assert.match(
+      content[0]?.text ?? "",
+      /^Here:\n\n\[An image \(image\/png, 3 bytes\) is left out.*\[Sound \(3 bytes\) is left out/s,
+    );
+    const answer = await say(gateway, { key, path: "/v1/responses", body: { model: "chat-1", input: "a" } });
+    assert.equal(answer.status, 200, answer.text);
+    const { output } = JSON.parse(answer.text) as { output: readonly Record<string, unknown>[] };
+    const generated = output.find(({ type }) => type === "image_generation_call");
+    assert.equal(generated?.["result"], "aW1n");
+    assert.match(JSON.stringify(output), /"url":"https:\/\/a.test\/"/);
+    assert.match(JSON.stringify(output), /Sound \(3 bytes\) is left out/);
+  }
+});
+
+test("arguments that a messages provider repeats in each event are one object for clients of other dialects", async () => {
+  const event = (type: string, more: object): string => `event: ${type}\n${data({ type, ...more })}`;
+  const pieces = ['{"a"', '{"a":1', '{"a":1}'];
+  am.script = stream(
+    event("message_start", { message: { id: "m", type: "message", role: "assistant", content: [], usage: {} } }),
+    event("content_block_start", { index: 0, content_block: { type: "tool_use", id: "t1", name: "f", input: {} } }),
+    ...pieces.map((partial_json) =>
+      event("content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json } }),
+    ),
+    event("content_block_stop", { index: 0 }),
+    event("message_delta", { delta: { stop_reason: "tool_use" }, usage: { input_tokens: 1, output_tokens: 1 } }),
+    event("message_stop", {}),
+  );
+  const streamed = await ask("am-1", { stream: true });
+  const fragments = [...streamed.text.matchAll(/"arguments":"((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
+    JSON.parse(`"${text}"`),
+  );
+  assert.equal(fragments.join(""), '{"a":1}');
+  assert.match((await ask("am-1")).text, /"arguments":"\{\\"a\\":1\}"/);
+  const answer = await say(gateway, { key, path: "/v1/responses", body: { model: "am-1", input: "a" } });
+  assert.match(answer.text, /"arguments":"\{\\"a\\":1\}"/);
+});

@@ -19,6 +19,7 @@ export async function startWild(owner: Owner) {
       providers: [
         { name: "oc", ...compat, base_url: `${oc.url}/v1`, models: ["oc-*"] },
         { name: "am", dialect: "messages", api_key: KEY, base_url: am.url, models: ["am-*"] },
+        { name: "chat-alone", preset: "deepseek", api_key: KEY, base_url: `${oc.url}/v1`, models: ["chat-1"] },
         {
           name: "moving",
           ...compat,

@@ -308,6 +308,7 @@ class Building {
     assert.deepEqual([item["id"], item["type"]], [this.#item["id"], this.#item["type"]]);
     if (item["type"] === "message") assert.deepEqual(item["content"], this.#parts);
     else if (item["type"] === "reasoning") assert.deepEqual(item["summary"], this.#parts);
+    else if (item["type"] === "image_generation_call") assert.equal(this.#item["result"], null);
     else assert.equal(item["arguments"] ?? item["input"], this.#text);
     return item;
   }

@@ -39,14 +39,6 @@ const FUNCTION_CALL_INDEX = -1;
 
 const NONE: readonly never[] = [];
 
-/** Returns the text of the answer; empty if there is none. */
-export function textOf(message: Values): string {
-  const { content } = message;
-  if (typeof content === "string") return content;
-  if (content === undefined || content === null) return "";
-  return partsOf(content).reduce((text, part) => text + (THOUGHTS.has(part["type"]) ? "" : textOfPart(part)), "");
-}
-
 export function refusalOf({ refusal }: Values): string {
   return optionalText(refusal, "refusal");
 }
@@ -98,7 +90,8 @@ function reasoningDetail(value: unknown): readonly Reasoning[] {
   return text === "" && signature === "" ? NONE : [{ text, signature, index: numberOf(detail?.["index"]) }];
 }
 
-function partsOf(content: unknown): readonly Values[] {
+/** Returns the parts of content that is not a string. */
+export function partsOf(content: unknown): readonly Values[] {
   if (!Array.isArray(content)) throw new AnswerProblem("content is neither a string nor an array");
   return listOf(content).map((part) => {
     const object = objectOf(part);
@@ -111,7 +104,8 @@ const TEXTS: ReadonlySet<unknown> = new Set(["text", "output_text", "summary_tex
 /** Types of parts that only name the source of the text before them. Sources have no form in the other dialects. */
 const SOURCES: ReadonlySet<unknown> = new Set(["reference", "tool_reference"]);
 
-function textOfPart(part: Values): string {
+/** Returns the text of a part; empty for a source. Throws `AnswerProblem` for a part of an unknown type. */
+export function textOfPart(part: Values): string {
   if (SOURCES.has(part["type"])) return "";
   const text = TEXTS.has(part["type"]) ? stringOf(part["text"]) : undefined;
   if (text === undefined) throw new AnswerProblem("a part of the content is of an unknown type");
@@ -121,13 +115,15 @@ function textOfPart(part: Values): string {
 /** Types of parts that are thinking. */
 const THOUGHTS: ReadonlySet<unknown> = new Set(["thinking", "reasoning"]);
 
+export const isThought = (part: Values): boolean => THOUGHTS.has(part["type"]);
+
 /**
  * Returns the thinking of providers that answer in parts: `{type: "thinking", thinking: [{type: "text", text}]}` or
  * `{type: "reasoning", summary: [{type: "summary_text", text}]}`.
  */
 function thinkingParts(content: unknown): string {
   return partsOf(content)
-    .filter((part) => THOUGHTS.has(part["type"]))
+    .filter(isThought)
     .map(({ thinking, summary, text }) => thinking ?? summary ?? text)
     .map((thought) => stringOf(thought) ?? partsOf(thought).map(textOfPart).join(""))
     .join("");

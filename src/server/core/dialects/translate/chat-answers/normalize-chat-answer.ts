@@ -86,6 +86,7 @@ function mergePair(one: Values, other: Values): Values {
       ...message,
       ...textsOf(message, more),
       ...listsOf(message, more),
+      audio: message["audio"] ?? more["audio"],
       function_call: message["function_call"] ?? more["function_call"],
     },
   };
@@ -93,6 +94,8 @@ function mergePair(one: Values, other: Values): Values {
 
 const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"] as const;
 const LISTS = ["tool_calls", "reasoning_details"] as const;
+/** Lists that the choices of one answer share. */
+const MERGED_LISTS = [...LISTS, "annotations", "images"] as const;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
 
@@ -113,7 +116,7 @@ const partsOf = (content: unknown): readonly unknown[] =>
 
 function listsOf(message: Values, more: Values): Values {
   const lists: Record<string, unknown> = {};
-  for (const name of LISTS) {
+  for (const name of MERGED_LISTS) {
     const both = [...listOf(message[name]), ...listOf(more[name])];
     lists[name] = both.length === 0 ? (message[name] ?? more[name]) : both;
   }
@@ -233,6 +236,8 @@ const NOTHING: ReadonlySet<string> = new Set();
 class FoldedChoice {
   readonly #index: number;
   readonly #texts = new Map<string, string>();
+  /** Parts of the content, if it has more than texts. */
+  readonly #parts: unknown[] = [];
   readonly #details: unknown[] = [];
   readonly #arriving = new ArrivingCalls();
   readonly #calls = new Map<Call, FoldedCall>();
@@ -266,8 +271,9 @@ class FoldedChoice {
     this.#role = delta["role"] ?? this.#role;
     this.#more = joinMembers(this.#more, delta, 0, DELTA_MEMBERS);
     for (const name of TEXTS) {
-      const text = typeof delta[name] === "string" ? delta[name] : name === "content" ? textOfParts(delta[name]) : "";
-      if (text !== "") this.#texts.set(name, (this.#texts.get(name) ?? "") + text);
+      const value = delta[name];
+      if (name === "content" && (this.#parts.length > 0 || hasOtherParts(value))) this.#addParts(partsOf(value));
+      else this.#addText(name, typeof value === "string" ? value : name === "content" ? textOfParts(value) : "");
     }
     this.#details.push(...listOf(delta["reasoning_details"]));
     for (const call of listOf(delta["tool_calls"])) this.#call(objectOf(call), written);
@@ -278,16 +284,33 @@ class FoldedChoice {
     this.#legacyCall.text += stringOf(written(old["arguments"])) ?? "";
   }
 
+  #addText(name: (typeof TEXTS)[number], text: string): void {
+    if (text !== "") this.#texts.set(name, (this.#texts.get(name) ?? "") + text);
+  }
+
+  /** Adds content that has more than texts, such as images. The content so far becomes its first part. */
+  #addParts(parts: readonly unknown[]): void {
+    const before = this.#texts.get("content");
+    if (before !== undefined) this.#parts.push({ type: "text", text: before });
+    this.#texts.delete("content");
+    for (const part of parts) {
+      const [last, text] = [plainText(this.#parts.at(-1)), plainText(part)];
+      if (last !== undefined && text !== undefined) this.#parts.splice(-1, 1, { type: "text", text: last + text });
+      else this.#parts.push(part);
+    }
+  }
+
   get toChoice(): Values {
     const choice = { ...this.#unknown, index: this.#index, finish_reason: this.#finish };
     if (this.#completion !== undefined && this.#texts.size === 0) return { ...choice, text: this.#completion };
     const old = this.#legacyCall;
+    const parts = this.#parts.length > 0 ? this.#parts : undefined;
     const calls = [...this.#calls.values()].map(wholeCall);
     return {
       ...choice,
       message: {
         role: this.#role,
-        content: this.#texts.get("content") ?? (calls.length > 0 || old !== undefined ? null : ""),
+        content: parts ?? this.#texts.get("content") ?? (calls.length > 0 || old !== undefined ? null : ""),
         ...Object.fromEntries([...this.#texts].filter(([name]) => name !== "content")),
         ...this.#more,
         ...(this.#details.length > 0 && { reasoning_details: this.#details }),
@@ -328,6 +351,14 @@ function joinArguments(before: string, received: string, { scan }: Call): string
 function wholeCall({ id, name, text, isCustom, more }: FoldedCall): Values {
   if (isCustom) return { ...more, id, type: "custom", custom: { name, input: text } };
   return { ...more, id, type: "function", function: { name, arguments: text } };
+}
+
+const hasOtherParts = (content: unknown): boolean => listOf(content).some((part) => plainText(part) === undefined);
+
+/** Returns the text of a part that is nothing but text. */
+function plainText(part: unknown): string | undefined {
+  const fields = objectOf(part);
+  return fields?.["type"] === "text" && Object.keys(fields).length === 2 ? stringOf(fields["text"]) : undefined;
 }
 
 const textOfParts = (content: unknown): string =>

@@ -5,7 +5,8 @@
  * Arguments of calls keep the provider's spelling.
  */
 import { Verbatim, writeJson } from "../../json/json-source.ts";
-import { objectOf, tryParseJson } from "../../json/json-values.ts";
+import { objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
+import { AnswerContent } from "../chat-answers/answer-content.ts";
 import { type ArgumentsState, rawArguments } from "../chat-answers/arguments-scan.ts";
 import type { CallPart } from "../chat-answers/arriving-calls.ts";
 import {
@@ -15,7 +16,6 @@ import {
   readCompletion,
   reasoningOf,
   refusalOf,
-  textOf,
 } from "../chat-answers/chat-answer-parts.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import { AnswerProblem, type AnswerStamp, type AnswerTerms } from "../types.ts";
@@ -73,7 +73,7 @@ function wholeAnswer(body: string, terms: AnswerTerms, stamp: AnswerStamp): Whol
     serviceTier: messagesTier(answer["service_tier"]),
     blocks: [
       ...(terms.showsThinking ? thinkingBlocks(reasoningOf(message)) : []),
-      ...textBlocks(textOf(message), refusal),
+      ...textBlocks(contentText(message), refusal),
       ...toolUses(calls, inputs, terms, stamp),
     ],
     ending: endingOf({ finishReason, arguments: new Set(inputs.map(argumentsOf)), refusal }),
@@ -97,6 +97,11 @@ function thinkingBlocks(pieces: readonly Reasoning[]): readonly Block[] {
     }
   }
   return blocks.map(({ text, signature }) => ({ kind: "thinking", thinking: text, signature }));
+}
+
+function contentText(message: Values): string {
+  const content = new AnswerContent(() => false);
+  return [...content.read(message), ...content.end()].map((part) => ("text" in part ? part.text : "")).join("");
 }
 
 function textBlocks(...texts: readonly string[]): readonly Block[] {

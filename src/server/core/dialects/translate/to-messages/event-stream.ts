@@ -5,10 +5,11 @@
 
 import type { Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
+import { AnswerContent, type ContentPart } from "../chat-answers/answer-content.ts";
 import { ArrivingCalls } from "../chat-answers/arriving-calls.ts";
 import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { MAX_HELD } from "../chat-answers/block-queue.ts";
-import { callsOf, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
+import { callsOf, refusalOf } from "../chat-answers/chat-answer-parts.ts";
 import { type ChunkSink, readChunks } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/normalize-chat-answer.ts";
 import { usualFinish } from "../finish-reasons.ts";
@@ -28,6 +29,7 @@ class EventStream implements ChunkSink {
   readonly #terms: AnswerTerms;
   readonly #stamp: AnswerStamp;
   readonly #blocks: OpenBlocks;
+  readonly #content = new AnswerContent(() => false);
   readonly #calls = new ArrivingCalls();
   readonly #reasoning = new ArrivingReasoning();
   /** Frames to send before the frames of the blocks. */
@@ -50,8 +52,7 @@ class EventStream implements ChunkSink {
 
   writeDelta(delta: Values, _choice: Values, written: WriteArguments): void {
     if (this.#terms.showsThinking) for (const piece of this.#reasoning.read(delta)) this.#blocks.writeThinking(piece);
-    const content = textOf(delta);
-    if (content !== "") this.#blocks.writeText("text", content);
+    this.#writeContent(this.#content.read(delta));
     const refusal = refusalOf(delta);
     if (refusal !== "") {
       this.#refusal += refusal;
@@ -62,10 +63,15 @@ class EventStream implements ChunkSink {
   }
 
   finish(finishReason: string, usage: Usage | undefined): void {
+    this.#writeContent(this.#content.end());
     this.#blocks.close(usualFinish(finishReason) === "length");
     const { arguments: came } = this.#blocks;
     const ending = endingOf({ finishReason, arguments: came, refusal: this.#refusal });
     this.#frames += this.#blocks.take() + messageDelta(ending, messagesUsageOf(usage)) + MESSAGE_STOP;
+  }
+
+  #writeContent(parts: readonly ContentPart[]): void {
+    for (const part of parts) if ("text" in part) this.#blocks.writeText("text", part.text);
   }
 
   fail(data: unknown): void {

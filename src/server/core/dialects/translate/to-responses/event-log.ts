@@ -41,6 +41,13 @@ export class EventLog {
     return frames;
   }
 
+  /** Counts data that is kept until the end, if there is room for it. Its event and the last event repeat it. */
+  reserve(size: number): boolean {
+    if (this.#heldSize + size > MAX_HELD / 2) return false;
+    this.#heldSize += size;
+    return true;
+  }
+
   /** Counts text that is kept until the end of the answer, since its last event repeats it. `size` is in UTF-16 units. */
   countHeld(size: number): void {
     this.#heldSize += size;

@@ -2,11 +2,12 @@
 
 import { listOf, numberOf, objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import type { Usage } from "../../usage/usage.ts";
+import { AnswerContent, type ContentImage, type ContentPart } from "../chat-answers/answer-content.ts";
 import { ArgumentsScan } from "../chat-answers/arguments-scan.ts";
 import { ArrivingCalls, type Call, type CallPart } from "../chat-answers/arriving-calls.ts";
 import { ArrivingReasoning } from "../chat-answers/arriving-reasoning.ts";
 import { BlockQueue, type BlockWriter } from "../chat-answers/block-queue.ts";
-import { callsOf, checkFinish, readCompletion, refusalOf, textOf } from "../chat-answers/chat-answer-parts.ts";
+import { callsOf, checkFinish, readCompletion, refusalOf } from "../chat-answers/chat-answer-parts.ts";
 import type { ChunkSink } from "../chat-answers/chunk-reader.ts";
 import type { WriteArguments } from "../chat-answers/normalize-chat-answer.ts";
 import { failureOf } from "../translate-errors.ts";
@@ -40,7 +41,13 @@ interface CallBlock {
   readonly call: Call;
 }
 
-type Block = TextBlock | ReasoningBlock | CallBlock;
+interface ImageBlock {
+  readonly kind: "image";
+  waitingText: string;
+  readonly image: ContentImage;
+}
+
+type Block = TextBlock | ReasoningBlock | CallBlock | ImageBlock;
 
 export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #writer: ResponseWriter;
@@ -49,6 +56,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   readonly #reasoning = new ArrivingReasoning();
   readonly #calls = new Map<Call, CallBlock>();
   readonly #queue = new BlockQueue<Block>(this);
+  readonly #content: AnswerContent;
   #lastText: TextBlock | undefined;
   /** Annotations that arrived before any text. */
   #earlyAnnotations: Annotation[] = [];
@@ -60,6 +68,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   constructor(writer: ResponseWriter, wantsLogprobs: boolean) {
     this.#writer = writer;
+    this.#content = new AnswerContent((data) => writer.reserveImage(data.length));
     this.#wantsLogprobs = wantsLogprobs;
   }
 
@@ -87,7 +96,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
       );
     }
     if (this.#wantsLogprobs) this.#keepLogprobs(logprobsOf(choice));
-    this.#addText("text", textOf(message));
+    this.#addContent(this.#content.read(message));
     this.#annotate(listOf(message["annotations"]));
     this.#addText("refusal", refusalOf(message));
     for (const part of callsOf(message, written)) this.#addCall(callOf(part), part.arguments);
@@ -96,6 +105,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   finish(finishReason: string, usage: Usage | undefined): void {
     const shortage = incompleteReason(finishReason);
     this.#ranOut = shortage !== undefined;
+    this.#addContent(this.#content.end());
     this.#queue.close();
     this.#writer.finish(shortage, usage);
   }
@@ -114,6 +124,7 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
 
   begin(block: Block): void {
     if (block.kind === "call") this.#writer.beginCall(block.call.name, block.call.id);
+    if (block.kind === "image") this.#writer.writeImage(block.image);
     this.appendText(block, block.waitingText);
     if (block.kind === "text") this.#beginText(block);
     if (block.kind === "reasoning") this.#writeDetails(block, 0);
@@ -133,6 +144,8 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
         return;
       case "call":
         this.#writer.writeArguments(text);
+        return;
+      case "image":
     }
   }
 
@@ -143,6 +156,13 @@ export class ChunksToResponse implements ChunkSink, BlockWriter<Block> {
   end(block: Block): void {
     if (block.kind === "call" && block.call.scan.holdsPlaceholder) this.#writer.writeArguments("{}");
     if (block.kind === "call" && block.call.scan.state === "cut" && this.#ranOut) this.#writer.endCutCall();
+  }
+
+  #addContent(parts: readonly ContentPart[]): void {
+    for (const part of parts) {
+      if ("text" in part) this.#addText("text", part.text);
+      else this.#queue.addBlock({ kind: "image", waitingText: "", image: part.image });
+    }
   }
 
   #addText(kind: TextBlock["kind"], text: string): void {

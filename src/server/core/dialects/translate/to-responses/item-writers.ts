@@ -4,6 +4,7 @@
  * `close` returns the item as JSON text, exactly as it appears in the response.
  */
 import { objectOf, stringOf, tryParseJson } from "../../json/json-values.ts";
+import type { ContentImage } from "../chat-answers/answer-content.ts";
 import type { ClientTool } from "../responses-terms.ts";
 import { charactersIn } from "../to-compat/citations.ts";
 import type { ReasoningSeal, SealedBlock } from "../types.ts";
@@ -283,4 +284,11 @@ export class CallItem {
     const [type, member] = this.#isCustom ? ["custom_tool_call", "input"] : ["function_call", "arguments"];
     return `{"id":"${this.id}","type":"${type}","status":"${status}",${this.#called}"${member}":${json}${this.#namespace}}`;
   }
+}
+
+/** Writes an image as the item of an image generation, and returns it as JSON text. */
+export function writeImageItem(events: EventLog, { id, index }: ItemPosition, { format, data }: ContentImage): string {
+  const item = { id, type: "image_generation_call", status: "completed", output_format: format, result: data };
+  itemAdded(events, index, JSON.stringify({ ...item, status: "in_progress", result: null }));
+  return itemDone(events, index, JSON.stringify(item));
 }

@@ -8,6 +8,7 @@
  * off, which is known only at the end, so an item stays open until then.
  */
 import type { Usage } from "../../usage/usage.ts";
+import type { ContentImage } from "../chat-answers/answer-content.ts";
 import type { ClientTool, ResponsesTerms } from "../responses-terms.ts";
 import { shownModel } from "../shown-names.ts";
 import type { AnswerStamp, SealedBlock } from "../types.ts";
@@ -21,6 +22,7 @@ import {
   type ItemStatus,
   MessageItem,
   ReasoningItem,
+  writeImageItem,
 } from "./item-writers.ts";
 import { failureFrames } from "./response-failure.ts";
 import { type Failure, type IncompleteReason, type Progress, ResponseObject } from "./response-object.ts";
@@ -106,6 +108,20 @@ export class ResponseWriter {
     item.annotate(annotation);
     this.#output[position] = item.itemText;
     this.#stamp.remember?.(item.id, item.itemText);
+  }
+
+  /** Returns whether the answer has room for an image of that length of base64, and reserves it. */
+  reserveImage(length: number): boolean {
+    return this.#events.reserve(length);
+  }
+
+  /** Writes an image, whose room is reserved, as the result of an image generation. */
+  writeImage({ format, data }: ContentImage): void {
+    this.#end("completed");
+    const { id, index } = this.#nextPosition("ig");
+    const text = writeImageItem(this.#events, { id, index }, { format, data });
+    this.#output.push(text);
+    this.#stamp.remember?.(id, text);
   }
 
   /** Counts data that is kept until the end of a part. Throws `AnswerProblem` above the limit. */
