@@ -311,7 +311,7 @@ test("images, sound and late sources of a compat provider reach clients of messa
     const content = await contentOf(script);
     assert.match(
       content[0]?.text ?? "",
-      /^Here:\n\n\[An image \(image\/png, 3 bytes\) is left out.*\[Sound \(3 bytes\) is left out/s,
+      /^Here:\n\n\[An image \(image\/png, 3 bytes\) is left out.*unsaid\n\n\[Sound \(3 bytes\) is left out/s,
     );
     const answer = await say(gateway, { key, path: "/v1/responses", body: { model: "chat-1", input: "a" } });
     assert.equal(answer.status, 200, answer.text);

@@ -100,6 +100,16 @@ const CASES: Readonly<Record<string, Case>> = {
     text: `Hello there\n\n${SOUND}`,
     items: [`Hello there\n\n${SOUND}`],
   },
+  "sound with other words than the text": {
+    message: { content: "Listen:", audio: { data: DOT, transcript: "Hello there" } },
+    deltas: [
+      { content: "Listen:" },
+      { audio: { transcript: "Hello" } },
+      { audio: { data: DOT, transcript: " there" } },
+    ],
+    text: `Listen:\n\nHello there\n\n${SOUND}`,
+    items: [`Listen:\n\nHello there\n\n${SOUND}`],
+  },
   "sound alone": { message: { content: null, audio: { data: DOT } }, text: SOUND, items: [SOUND] },
   "other parts": {
     message: {

@@ -47,6 +47,9 @@ const NAMES: Readonly<Record<Media, string>> = {
   file: "A file",
 };
 
+/** Minimum length at which text and transcript are no longer kept for the comparison, in UTF-16 units. */
+const MAX_KEPT = 1 << 20;
+
 const DATA_URL = /^data:([^;,]*)[^,]*,/;
 const WEB_URL = /^https?:\/\/\S+$/;
 const IMAGE_TYPE = /^image\/([a-z0-9.+-]+)$/i;
@@ -61,8 +64,10 @@ export class AnswerContent {
   readonly #takesImage: (data: string) => boolean;
   /** Hashes of the images so far, since some providers repeat an image in their last chunk. */
   readonly #images = new Set<string>();
-  /** Whether a text was returned that did not come from a transcript. */
-  #hasText = false;
+  /** Beginning of the text so far, without transcripts. */
+  #text = "";
+  /** Transcript that arrived after text, which it usually repeats. */
+  #transcript = "";
   #hasReturnedText = false;
   /** Whether the next text begins a new paragraph, since a notice or a link precedes it. */
   #needsBreak = false;
@@ -86,9 +91,11 @@ export class AnswerContent {
     return found;
   }
 
-  /** Returns what is known only at the end of the answer: the notice in place of sound. */
+  /** Returns what is known only at the end of the answer: a transcript that no text repeats, and the notice in place of sound. */
   end(): readonly ContentPart[] {
     const found: ContentPart[] = [];
+    const transcript = this.#transcript.trim();
+    if (transcript !== "" && !this.#text.includes(transcript)) this.#addParagraph(found, transcript);
     if (this.#audioLength > 0) this.#addParagraph(found, notice("audio", "", this.#audioLength));
     this.#audioLength = 0;
     return found;
@@ -102,7 +109,7 @@ export class AnswerContent {
 
   #addText(found: ContentPart[], text: string): void {
     if (text === "") return;
-    this.#hasText = true;
+    if (this.#text.length < MAX_KEPT) this.#text += text;
     this.#write(found, text);
   }
 
@@ -139,11 +146,12 @@ export class AnswerContent {
     this.#needsBreak = false;
   }
 
-  /** Adds the transcript, unless the content has the same words as text. The sound itself arrives in pieces. */
+  /** Adds the transcript, unless there is a text that may have the same words. The sound itself arrives in pieces. */
   #addAudio(found: ContentPart[], audio: Values | undefined): void {
     if (audio === undefined) return;
     const transcript = stringOf(audio["transcript"]) ?? "";
-    if (!this.#hasText && transcript !== "") this.#write(found, transcript);
+    if (this.#text !== "" && this.#transcript.length < MAX_KEPT) this.#transcript += transcript;
+    else if (transcript !== "") this.#write(found, transcript);
     this.#audioLength += (stringOf(audio["data"]) ?? "").length;
   }
 
