@@ -8,7 +8,7 @@
  * The files of the example are used as they are, except for addresses and paths: see `replacements`. It needs `openssl`.
  */
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -35,14 +35,24 @@ const closing = [];
 let isEnding = false;
 let isReady = false;
 
+/**
+ * Returns a port without a listener. Ports are tried from a random one below those that systems use for outgoing
+ * connections, which could take a port before the node listens on it.
+ */
 async function freePort() {
-  const server = createServer();
-  await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
+  for (;;) {
+    const server = createServer();
+    const port = nextPort++;
+    const isFree = await new Promise((done) => {
+      server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true));
+    });
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
 
+let nextPort = 10_000 + randomInt(1_900);
 const ports = {};
 for (const name of ["simulator", "issuer", "proxy"]) ports[name] = await freePort();
 for (const node of NODES)
