@@ -197,7 +197,7 @@ const PROBLEMS: readonly (readonly [what: string, request: unknown, param: strin
   ["no messages", {}, "messages"],
   ["messages that are no array", { messages: "Hi" }, "messages"],
   ["no message with content", { messages: [{ role: "user", content: "" }, { role: "assistant" }] }, "messages"],
-  ["a system prompt alone", { messages: [{ role: "system", content: "Be brief." }] }, "messages"],
+  ["a blank system prompt alone", { messages: [{ role: "system", content: " " }] }, "messages"],
   ["a schema in words", { messages: HI, ...formatted("an object") }, "response_format.json_schema.schema"],
   ["a message that is no object", { messages: [...HI, "Hi"] }, "messages[1]"],
   ["a message without a role", { messages: [{ content: "Hi" }] }, "messages[0].role"],

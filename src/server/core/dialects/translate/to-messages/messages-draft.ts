@@ -52,9 +52,17 @@ export function beginCalls(draft: Draft): void {
   draft.callOrder = new Map();
 }
 
-/** Returns the conversation, or `undefined` if there is nothing in it to answer. */
+/**
+ * Returns the conversation, or `undefined` if there is nothing in it to answer. If it has only instructions, which other dialects
+ * answer, the last one becomes the user's turn, since the API requires one.
+ */
 export function finishConversation(draft: Draft, scope: Scope): Conversation | undefined {
   const turns = adjustPrefill(moveInstructions(draft), scope);
+  const instruction = turns.length === 0 ? draft.system.pop() : undefined;
+  if (instruction !== undefined) {
+    add(draft, "user", [instruction]);
+    turns.push(turnOf(draft, "user"));
+  }
   if (turns.length === 0) return undefined;
   return { system: draft.system, turns: turns.map(toTurn), lacksThinking: lacksThinking(turns) };
 }
@@ -75,7 +83,7 @@ export function turnOf({ turns, callOrder }: Draft, role: Turn["role"]): OpenTur
  * Moves instructions to where the API accepts them: one after a user's turn stays if only the answer follows; every other one
  * moves to the system prompt.
  */
-function moveInstructions({ turns, system }: Draft): readonly OpenTurn[] {
+function moveInstructions({ turns, system }: Draft): OpenTurn[] {
   const placed: OpenTurn[] = [];
   for (const [index, turn] of turns.entries()) {
     const last = placed.at(-1);
@@ -100,7 +108,7 @@ function join(turn: OpenTurn, { results, thinking, blocks, isInParts }: OpenTurn
  * Handles an answer that the request begins (prefill): it is removed if the channel does not claim prefill, and loses white
  * space at its end, which the API refuses.
  */
-function adjustPrefill(turns: readonly OpenTurn[], { claims }: Scope): readonly OpenTurn[] {
+function adjustPrefill(turns: OpenTurn[], { claims }: Scope): OpenTurn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
   if (!claims("prefill")) return turns.slice(0, -1);
