@@ -79,6 +79,31 @@ test("requests arrive unchanged, whatever their bytes, headers and chunks", asyn
   );
 });
 
+test("a request without a body arrives, although its client announces JSON", async () => {
+  const requests = [
+    ["GET", "/v1/threads/t1"],
+    ["GET", "/v1/assistants?limit=2"],
+    ["GET", "/v1/vector_stores"],
+    ["GET", "/v1/generation?id=gen-1"],
+    ["DELETE", "/v1/vector_stores/v1"],
+    ["POST", "/v1/threads/t1/runs/r1/cancel"],
+    ["GET", "/v1/models"],
+    ["GET", "/v1/files"],
+  ] as const;
+  for (const [method, path] of requests) {
+    const count = upstream.requests.length;
+    const answer = await fetch(`${gateway.url}${path}`, { method, headers: { "content-type": "application/json" } });
+    assert.equal(answer.status, 200, `${method} ${path}: ${await answer.text()}`);
+    assert.equal(upstream.requests[count]?.target, path);
+    assert.equal(upstream.requests[count]?.body.length, 0);
+  }
+  const refused = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+  });
+  assert.equal(refused.status, 400);
+});
+
 test("answers arrive unchanged, whatever their status, bytes, headers and chunks", async () => {
   const client = await rawClient(file, gateway.port);
   const status = fc.constantFrom(200, 201, 400, 404, 418, 429, 500, 503);

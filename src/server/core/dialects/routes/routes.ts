@@ -253,6 +253,13 @@ const OTHER_ROUTE: Route = {
 const NOT_FORWARDED =
   /^\/v1\/(?:organization|v1(?:\/|$)|engines\/[^/]+\/(?:completions|chat\/completions|embeddings)$)/;
 
+/**
+ * Paths of two endpoints, from a client whose base URL ends in the path of an endpoint. It adds its own, as for
+ * `/v1/chat/completions/chat/completions`.
+ */
+export const TWO_ENDPOINTS =
+  /^\/v1\/(?:chat\/completions|completions|responses|embeddings|messages)(?:\/v1)?\/(?:chat\/completions|completions|responses|embeddings|models|messages)$/;
+
 /** Methods of other paths. TRACE is excluded: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
 
@@ -292,6 +299,7 @@ export function routeExamples(): readonly RouteExample[] {
 export function findRoute(method: string, path: string): Route | undefined {
   const exact = EXACT_ROUTES.get(path)?.get(method);
   if (exact !== undefined) return exact;
+  if (TWO_ENDPOINTS.test(path)) return undefined;
   for (const { prefix, methods, route } of PREFIX_ROUTES) {
     if (path.length > prefix.length && path.startsWith(prefix) && methods.has(method)) return route;
   }

@@ -2,7 +2,7 @@
  * Writes advice for a client whose path is not a route: the right path, judged by what the client seems to be. Source: base
  * URLs that clients of other services and gateways are configured with. Nothing of the caller's path is repeated.
  */
-import { findRoute } from "./routes.ts";
+import { findRoute, TWO_ENDPOINTS } from "./routes.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";
@@ -70,10 +70,14 @@ const VERSION = "/v1";
 /** Returns the message of a `not_found` error. */
 export function wrongPathMessage(method: string, path: string): string {
   const advice = ADVICE.find((it) => it.path.test(path))?.text ?? rightPath(method, path);
-  const cause = /^\/v1\/v1(?:\/|$)/i.test(path)
-    ? "The path begins with /v1 twice"
-    : `No route for ${method} of this path`;
-  return `${cause}${advice === undefined ? "" : `: ${advice}`}. ${DIALECTS}`;
+  return `${causeOf(method, path)}${advice === undefined ? "" : `: ${advice}`}. ${DIALECTS}`;
+}
+
+function causeOf(method: string, path: string): string {
+  if (/^\/v1\/v1(?:\/|$)/i.test(path)) return "The path begins with /v1 twice";
+  if (TWO_ENDPOINTS.test(path))
+    return "The path names two endpoints, so the base URL of the client ends in one of them";
+  return `No route for ${method} of this path`;
 }
 
 /**
@@ -84,11 +88,9 @@ function rightPath(method: string, path: string): string | undefined {
   const at = lower.lastIndexOf(`${VERSION}/`);
   const within = at < 0 ? undefined : lower.slice(at);
   const endpoint = /\/(?:chat\/completions|messages|responses|embeddings|models)$/.exec(lower)?.[0];
-  for (const candidate of [
-    within,
-    VERSIONLESS.test(lower) ? VERSION + lower : undefined,
-    endpoint && VERSION + endpoint,
-  ]) {
+  const last = endpoint && VERSION + endpoint;
+  const versioned = VERSIONLESS.test(lower) ? VERSION + lower : undefined;
+  for (const candidate of TWO_ENDPOINTS.test(lower) ? [last] : [within, versioned, last]) {
     const named = candidate === undefined ? undefined : shownRoute(method, candidate);
     if (named !== undefined) return named;
   }

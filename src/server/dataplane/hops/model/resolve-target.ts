@@ -196,7 +196,8 @@ function readModel(
     case "json":
       return plain.length === 0 && !route.modelRequired ? NOTHING_FOUND : readJson(plain);
     case "form":
-      return readJsonOrForm(plain, contentType);
+      // Many clients announce JSON on requests without a body too, such as GET.
+      return plain.length === 0 && !route.modelRequired ? NOTHING_FOUND : readJsonOrForm(plain, contentType);
     default:
       return route.model satisfies never;
   }

@@ -57,6 +57,15 @@ const ROWS: readonly (readonly [path: string, told: string, method?: string])[] 
   ["/", ". This gateway", "GET"],
   ["/nowhere", ". This gateway"],
   ["/v1", ". This gateway", "GET"],
+  ["/v1/chat/completions/chat/completions", `ends in one of them: it is ${CHAT}`],
+  ["/v1/chat/completions/models", "ends in one of them: it is `/v1/models`", "GET"],
+  ["/v1/chat/completions/v1/chat/completions", `it is ${CHAT}`],
+  ["/v1/responses/chat/completions", `it is ${CHAT}`],
+  ["/v1/responses/responses", "it is `/v1/responses`"],
+  ["/v1/embeddings/embeddings", "it is `/v1/embeddings`"],
+  ["/v1/messages/messages", `it is ${MESSAGES}`],
+  ["/v1/messages/v1/messages", `it is ${MESSAGES}`],
+  ["/v1/messages/chat/completions", `it is ${CHAT}`],
 ];
 
 for (const [path, told, method = "POST"] of ROWS) {
