@@ -47,7 +47,7 @@ const NAMES: Readonly<Record<Media, string>> = {
   file: "A file",
 };
 
-/** Minimum length at which text and transcript are no longer kept for the comparison, in UTF-16 units. */
+/** Length from which a transcript that arrives after text is no longer kept until the end, in UTF-16 units. */
 const MAX_KEPT = 1 << 20;
 
 const DATA_URL = /^data:([^;,]*)[^,]*,/;
@@ -64,8 +64,8 @@ export class AnswerContent {
   readonly #takesImage: (data: string) => boolean;
   /** Hashes of the images so far, since some providers repeat an image in their last chunk. */
   readonly #images = new Set<string>();
-  /** Beginning of the text so far, without transcripts. */
-  #text = "";
+  /** Length of the text so far, without transcripts, in UTF-16 units. The text itself is not kept, since most answers have no sound. */
+  #textLength = 0;
   /** Transcript that arrived after text, which it usually repeats. */
   #transcript = "";
   #hasReturnedText = false;
@@ -91,11 +91,12 @@ export class AnswerContent {
     return found;
   }
 
-  /** Returns what is known only at the end of the answer: a transcript that no text repeats, and the notice in place of sound. */
+  /** Returns what is known only at the end of the answer: a transcript that the text does not repeat, and the notice in place of sound. */
   end(): readonly ContentPart[] {
     const found: ContentPart[] = [];
     const transcript = this.#transcript.trim();
-    if (transcript !== "" && !this.#text.includes(transcript)) this.#addParagraph(found, transcript);
+    const isRepeated = this.#transcript.length === this.#textLength;
+    if (transcript !== "" && !isRepeated) this.#addParagraph(found, transcript);
     if (this.#audioLength > 0) this.#addParagraph(found, notice("audio", "", this.#audioLength));
     this.#audioLength = 0;
     return found;
@@ -109,7 +110,7 @@ export class AnswerContent {
 
   #addText(found: ContentPart[], text: string): void {
     if (text === "") return;
-    if (this.#text.length < MAX_KEPT) this.#text += text;
+    this.#textLength += text.length;
     this.#write(found, text);
   }
 
@@ -150,7 +151,7 @@ export class AnswerContent {
   #addAudio(found: ContentPart[], audio: Values | undefined): void {
     if (audio === undefined) return;
     const transcript = stringOf(audio["transcript"]) ?? "";
-    if (this.#text !== "" && this.#transcript.length < MAX_KEPT) this.#transcript += transcript;
+    if (this.#textLength > 0 && this.#transcript.length < MAX_KEPT) this.#transcript += transcript;
     else if (transcript !== "") this.#write(found, transcript);
     this.#audioLength += (stringOf(audio["data"]) ?? "").length;
   }
