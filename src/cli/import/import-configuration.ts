@@ -9,6 +9,7 @@ import { documentOf } from "./deployment-yaml.ts";
 import { type Note, openForeignSource, type SettingLocation } from "./foreign-source.ts";
 import { readLitellm } from "./litellm.ts";
 import { readPortkey } from "./portkey.ts";
+import { type Format, recognizeFormat } from "./recognize-format.ts";
 import { commentText, yamlText } from "./yaml-text.ts";
 
 export const SYSTEMS = ["litellm", "portkey", "bifrost"] as const;
@@ -67,6 +68,9 @@ export function importConfiguration(system: System, source: Source, presets: Rea
   const variables = createVariables(variable, first.sourceVariables);
   const draft = read({ source: foreign, variables, presets });
   const routing = assignProviders(draft.routes, foreign);
+  const format = routing.providers.length === 0 ? recognizeFormat(opened.foreign().root, system) : undefined;
+  if (format !== undefined)
+    return { kind: "refused", problems: [`${source.name}:1:1: ${otherFormat(format, system)}`] };
   const document = documentOf(draft, routing, variables, foreign);
   const body = yamlText(document);
   // Leaves out variables of parts that are not in the document.
@@ -91,6 +95,16 @@ export function importConfiguration(system: System, source: Source, presets: Rea
     carriedOver: foreign.carriedOver(),
     models: modelsOf(routing),
   };
+}
+
+/** Explains that the source is not a configuration of `system`, and what to do with it. */
+function otherFormat(format: Format, system: System): string {
+  const notOf = `not a ${READERS[system].title} configuration`;
+  if (format === "deployment")
+    return `this looks like a deployment document of this gateway, ${notOf}; it needs no import: name it in \`deployment\` of the node file`;
+  if (format === "node")
+    return `this looks like a node file of this gateway, ${notOf}; it needs no import: gateway -config FILE`;
+  return `this looks like a ${READERS[format].title} configuration, ${notOf}: gateway import ${format} FILE`;
 }
 
 /**

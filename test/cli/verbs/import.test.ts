@@ -135,3 +135,45 @@ test("-report lists the result for each setting, even if no provider could be im
     assert.match(err, /exists already|name the same file/);
   }
 });
+
+const FILES: Readonly<Record<string, string>> = {
+  litellm: SMALL,
+  portkey:
+    '{"strategy":{"mode":"fallback"},"targets":[{"provider":"openai","api_key":"k"},{"provider":"groq","api_key":"k"}]}',
+  bifrost: '{"providers":{"openai":{"keys":[{"name":"a","value":"env.A","models":["a"],"weight":1}]}},"client":{}}',
+  deployment: "version: 1\nproviders: [{ preset: openai, name: one, models: ['*'] }]\n",
+  node: "listen: 127.0.0.1:8080\ndeployment: deployment.yaml\ncluster: { data_dir: data }\n",
+};
+
+/** What the refusal of each file says. */
+const LOOKS_LIKE: Readonly<Record<string, string>> = {
+  litellm: "a LiteLLM configuration",
+  portkey: "a Portkey configuration",
+  bifrost: "a Bifrost configuration",
+  deployment: "a deployment document of this gateway",
+  node: "a node file of this gateway",
+};
+
+for (const system of ["litellm", "portkey", "bifrost"]) {
+  test(`a file of another format is recognized by import ${system}, in one line`, async (t) => {
+    for (const [format, text] of Object.entries(FILES)) {
+      const { status, out, err } = await run(t, text, [system, "source.yaml"]);
+      if (format === system) {
+        assert.equal(status, 0, err);
+        continue;
+      }
+      assert.deepEqual([format, status, out], [format, 1, ""]);
+      const [line = "", ...rest] = err.split("\n");
+      assert.ok(line.startsWith(`source.yaml:1:1: this looks like ${LOOKS_LIKE[format]}, not a `), line);
+      if (format in { litellm: 1, portkey: 1, bifrost: 1 })
+        assert.ok(line.endsWith(`: gateway import ${format} FILE`), line);
+      assert.deepEqual(rest, ["gateway: nothing was written", ""]);
+    }
+  });
+}
+
+test("a file without any known section keeps its notes", async (t) => {
+  const { status, err } = await run(t, "proxy_config: { model_list: [] }\n");
+  assert.equal(status, 1);
+  assert.match(err, /^source\.yaml:1: proxy_config: left out: no counterpart\n/);
+});
