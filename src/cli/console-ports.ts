@@ -92,7 +92,7 @@ export function createPorts(io: Io): ConsolePorts {
 /** Does not overwrite: a typing error must not cost an archive. */
 async function freshTarget(io: Io, file: string): ReturnType<typeof fileTarget> {
   const path = resolvePath(io, file);
-  if (await isFile(path)) throw new UsageError(`${file} is there already`);
+  if (await isFile(path)) throw new UsageError(`${file} exists already; name another file`);
   return await fileTarget(path);
 }
 

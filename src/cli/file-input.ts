@@ -9,6 +9,8 @@ export interface FileInput {
   /** False for a pipe, which can be read once and has no size. */
   readonly isRegular: boolean;
   readonly size: number;
+  /** Time of the last change of its content. */
+  readonly modifiedAt: Date;
   /** First bytes of a regular file; empty for a pipe. */
   readonly head: Buffer;
   /** Opens a stream over the whole content. */
@@ -29,8 +31,8 @@ export async function readInput(io: Io, path: string): Promise<FileInput> {
     const { buffer, bytesRead } = stat.isFile()
       ? await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
       : { buffer: Buffer.alloc(0), bytesRead: 0 };
-    const { size } = stat;
-    return { isRegular: stat.isFile(), size, head: buffer.subarray(0, bytesRead), open: openStream };
+    const { size, mtime: modifiedAt } = stat;
+    return { isRegular: stat.isFile(), size, modifiedAt, head: buffer.subarray(0, bytesRead), open: openStream };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`'${clipArgument(path)}' cannot be read: ${whyUnreadable(error)}`);

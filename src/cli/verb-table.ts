@@ -285,7 +285,8 @@ export const ENTRIES = [
     summary: "write the state of a running cluster to an archive",
     description:
       "Makes the leader take a snapshot and writes the archive to a file, which appears only once it is complete, or " +
-      "to stdout for '-'. Secrets in it are sealed; only a cluster with the same secret can open them.",
+      "to stdout for '-'. An archive of the same name is replaced, which is reported; any other file is kept, and the " +
+      "verb refuses. Secrets in it are sealed; only a cluster with the same secret can open them.",
     flags: snapshotSaveFlags,
     positionals: { usage: "FILE", min: 1, max: 1, areFiles: true },
   },

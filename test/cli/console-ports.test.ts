@@ -93,7 +93,7 @@ test("an existing file is not overwritten, by a text or by a snapshot", async (t
   const address = { kind: "socket", path: join(folder, "no.sock") } as const;
   await assert.rejects(
     ports.saveSnapshot(address, "a", { isStale: false, signal: never, onProgress: () => {} }),
-    /a is there already/,
+    /a exists already; name another file/,
   );
   assert.equal(await readFile(join(folder, "a"), "utf8"), "mine");
 });

@@ -16,6 +16,7 @@ import {
   openTransport,
   readJson,
 } from "../../admin-api/index.ts";
+import { canBeArchive } from "../archive-head.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { untilAborted } from "../copy-streams.ts";
 import { readInput } from "../file-input.ts";
@@ -33,8 +34,6 @@ const TIME_LIMIT_MS = 720_000;
 const SENT =
   "The archive was sent and may still be restored: before you repeat it, look at what is there " +
   "(gateway query 'select count(*) from keys').\n";
-/** First bytes of a gzip file. Source: RFC 1952, section 2.3.1. */
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 export async function run(options: Options, [name = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   const source = await archiveIn(name, io);
@@ -124,7 +123,7 @@ export async function archiveIn(name: string, io: Io): Promise<ArchiveSource> {
   }
   const { open, head, size, isRegular } = await readInput(io, name);
   if (!isRegular) return { open, size: undefined, isRepeatable: false };
-  if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) {
+  if (!canBeArchive(head)) {
     throw new UsageError(`'${clipArgument(name)}' is not a snapshot archive`);
   }
   return { open, size, isRepeatable: true };

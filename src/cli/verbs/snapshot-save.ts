@@ -2,9 +2,10 @@
  * `gateway snapshot save FILE`: saves an archive of the cluster's state to a file, or to stdout (`-`). Source:
  * specification document 1, "gateway snapshot save".
  *
- * A file is complete or does not appear. On stdout, only the exit status shows whether the archive is complete.
+ * A file is complete or does not appear. An archive of that name is replaced, which is reported; another file is kept. On stdout, only the exit status shows whether the archive is complete.
  */
 
+import { stat } from "node:fs/promises";
 import {
   type AdminAddress,
   type AdminAnswer,
@@ -14,9 +15,11 @@ import {
   openTransport,
   throwIfRefused,
 } from "../../admin-api/index.ts";
+import { canBeArchive } from "../archive-head.ts";
 import { chooseAddress } from "../choose-address.ts";
 import { writeAll } from "../copy-streams.ts";
-import { type FlagsOf, UsageError } from "../parse-flags.ts";
+import { readInput } from "../file-input.ts";
+import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
 import { type ExitStatus, type Io, resolvePath } from "../process-io.ts";
 import { countBytes, type Progress, progressOf, sizeText } from "../progress-line.ts";
 import { reportFailure } from "../report-failure.ts";
@@ -36,6 +39,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     throw new UsageError("an archive cannot be printed to a terminal: give a file name, or redirect stdout");
   }
   const target = name === "-" ? undefined : await fileTarget(resolvePath(io, name));
+  const replaced = target?.kind === "regular" ? await replacedArchive(name, io) : "";
   const address = chooseAddress(options, io);
   const progress = progressOf(io, "saved");
   const write = async (parts: AsyncIterable<Uint8Array>): Promise<void> => {
@@ -45,7 +49,7 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
   try {
     const saved = await saveArchive(address, { isStale: options.stale, signal: io.signal, progress, write });
     progress.clear();
-    io.stderr.write(`saved ${target === undefined ? "an archive" : name}: ${saved}\n`);
+    io.stderr.write(`saved ${target === undefined ? "an archive" : name}: ${saved}${replaced}\n`);
     return 0;
   } catch (error) {
     progress.clear();
@@ -55,6 +59,24 @@ export async function run(options: Options, [name = ""]: readonly string[], io: 
     }
     return status;
   }
+}
+
+/**
+ * Describes the archive that will be replaced; empty if there is none. Throws `UsageError` for a file that is not an archive,
+ * which was probably named by mistake. An empty file, as `mktemp` makes one, is replaced.
+ */
+async function replacedArchive(name: string, io: Io): Promise<string> {
+  const exists = await stat(resolvePath(io, name)).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) return "";
+  const { size, head, modifiedAt } = await readInput(io, name);
+  if (size === 0) return "";
+  if (!canBeArchive(head)) {
+    throw new UsageError(`'${clipArgument(name)}' exists and is not a snapshot archive; name another file`);
+  }
+  return `; it replaced the archive of ${modifiedAt.toISOString().slice(0, 19)}Z`;
 }
 
 export interface SaveOptions {

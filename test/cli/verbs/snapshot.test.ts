@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
@@ -15,6 +15,7 @@ import { type BufferIo, bufferIo } from "../buffer-io.ts";
 import { json, refusal, standIn } from "../fake-gateway.ts";
 
 const ARCHIVE = gzipSync("state ".repeat(1_000), { level: 0 });
+const OLD = gzipSync("old");
 const HEADERS = { "content-type": ARCHIVE_TYPE, "x-gateway-index": "41", "x-gateway-term": "3" };
 
 const answered = (response: ServerResponse): void => void response.writeHead(200, HEADERS).end(ARCHIVE);
@@ -43,15 +44,41 @@ test("an archive is saved complete, for its owner alone, and described", async (
   assert.deepEqual((await readdir(directory)).sort(), ["a.tgz", "s"]);
 });
 
+test("an archive of the same name is replaced and reported, an empty file is filled, and another file is kept", async (t) => {
+  const { socket, directory, requests } = await standIn(t, (_asked, response) => answered(response));
+  const [archive, empty, document] = ["a.tgz", "empty", "deployment.yaml"].map((name) => join(directory, name));
+  assert.ok(archive !== undefined && empty !== undefined && document !== undefined);
+  await writeFile(archive, OLD);
+  const yesterday = new Date("2026-11-28T02:30:00Z");
+  await utimes(archive, yesterday, yesterday);
+  await writeFile(empty, "");
+  await writeFile(document, "providers: []\n");
+  const said = async (name: string, status: number): Promise<string> => {
+    const io = bufferIo({ cwd: directory });
+    assert.equal(await save(io, "-socket", socket, name), status);
+    return io.err();
+  };
+  const replaced = "; it replaced the archive of 2026-11-28T02:30:00Z";
+  assert.equal(await said("a.tgz", 0), `saved a.tgz: index 41, term 3, 6.02 kB${replaced}\n`);
+  assert.equal(await said("empty", 0), "saved empty: index 41, term 3, 6.02 kB\n");
+  assert.deepEqual([await readFile(archive), await readFile(empty)], [ARCHIVE, ARCHIVE]);
+  assert.match(
+    await said("deployment.yaml", 2),
+    /'deployment\.yaml' exists and is not a snapshot archive; name another file\n/,
+  );
+  assert.equal(await readFile(document, "utf8"), "providers: []\n");
+  assert.equal(requests.length, 2);
+});
+
 test("a download that breaks off keeps the existing file and leaves nothing else", async (t) => {
   const { socket, directory } = await standIn(t, (_asked, response) => part(response, () => response.destroy()));
-  await writeFile(join(directory, "old.tgz"), "old");
+  await writeFile(join(directory, "old.tgz"), OLD);
   for (const name of ["old.tgz", "new.tgz"]) {
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, name), 3);
     assert.match(io.err(), /^gateway snapshot save: cannot reach .*: the connection ended unexpectedly\n/);
   }
-  assert.equal(await readFile(join(directory, "old.tgz"), "utf8"), "old");
+  assert.deepEqual(await readFile(join(directory, "old.tgz")), OLD);
   assert.deepEqual((await readdir(directory)).sort(), ["old.tgz", "s"]);
 });
 
@@ -115,7 +142,7 @@ test("an archive goes to stdout, and not to a terminal", async (t) => {
 
 test("a link is written through, a device is written to, and a directory or a missing folder is refused", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => answered(response));
-  await writeFile(join(directory, "real.tgz"), "old");
+  await writeFile(join(directory, "real.tgz"), OLD);
   await symlink("real.tgz", join(directory, "link.tgz"));
   assert.equal(await save(bufferIo({ cwd: directory }), "-socket", socket, "link.tgz"), 0);
   assert.deepEqual(await readFile(join(directory, "real.tgz")), ARCHIVE);
