@@ -20,7 +20,10 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   // Members: applied, lag and clock; the roles are the election's.
   [/^(n\d|dev) +(?:leader|follower) +(\w+) +([\d.]+)(?: +-?\d+){1,3}$/gm, "$1 ROLE $2 $3 N"],
   [/leader n\d\b/g, "leader nN"],
-  [/silent(?:, last contact not known| [\d.]+s)/g, "silent"],
+  [
+    /silent(?:, as n\d sees it; (?:no leader|the leader n\d) knows for how long| since before n\d led| [\d.]+s)/g,
+    "silent",
+  ],
   // A rate depends on what was asked in the same minute.
   [/[\d.]+ % of attempts fail( \([^)]*\))?, [\d.]+\/s/g, "N % of attempts fail$1"],
   // Requests: their duration.

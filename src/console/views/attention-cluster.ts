@@ -9,7 +9,7 @@ import {
   notReadyReasons,
   type SourceRecord,
 } from "../../admin-api/index.ts";
-import { type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
+import { isReachable, type Quorum, quorumOf } from "../actions/cluster-quorum.ts";
 import { count, plural } from "../format/numbers.ts";
 import { rowsOf } from "../model/data.ts";
 import type { AttentionItem, AttentionSource, Seen, Severity } from "./attention-item.ts";
@@ -20,7 +20,8 @@ export const SILENT_MEMBERS: AttentionSource = {
   items({ data }) {
     const members = rowsOf(data, "cluster_members");
     const quorum = quorumOf(members);
-    return members.filter(({ state }) => state === "silent").map((member) => silent(member, quorum));
+    const leader = members.find((member) => member.role === "leader" && isReachable(member))?.id;
+    return members.filter(({ state }) => state === "silent").map((member) => silent(member, quorum, leader));
   },
 };
 
@@ -54,9 +55,24 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
 /** Silence in milliseconds; members that are silent for longer count as equally silent when alerts are sorted. */
 const LONG_SILENCE_MS = 3_600_000;
 
-function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet }: Quorum): AttentionItem {
+/** Describes the silence of a member. Only a leader measures how long it lasts; other nodes see that they are not connected. */
+function silenceOf(member: ClusterMemberRecord, leader: string | undefined): string {
+  const { last_contact_ms: ms } = member;
+  // Rows of older nodes have no such column.
+  const node = member.node || "this node";
+  if (ms !== null) return `silent ${contactText(ms)}`;
+  if (leader === undefined) return `silent, as ${node} sees it; no leader knows for how long`;
+  return leader === node
+    ? `silent since before ${node} led`
+    : `silent, as ${node} sees it; the leader ${leader} knows for how long`;
+}
+
+function silent(
+  member: ClusterMemberRecord,
+  { voters, reachable, quorum, isMet }: Quorum,
+  leader: string | undefined,
+): AttentionItem {
   const { id, last_contact_ms: ms } = member;
-  const since = ms === null ? "silent, last contact not known" : `silent ${contactText(ms)}`;
   const left = `${reachable} of ${plural(voters, "voter")} reachable, quorum ${quorum}`;
   return {
     id: `member:${id}`,
@@ -66,7 +82,7 @@ function silent(member: ClusterMemberRecord, { voters, reachable, quorum, isMet 
     what: "MEMBER",
     kind: "member",
     name: id,
-    text: `${since}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
+    text: `${silenceOf(member, leader)}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
     target: { place: { view: "cluster" }, row: id },
     json: member,
   };
