@@ -13,10 +13,10 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
+import { onNodes } from "./applying-nodes.ts";
 import { metadataOf } from "./key-metadata.ts";
 import { type Lifetimes, proposedKey } from "./key-proposals.ts";
 import { keyNamed, profileNamed } from "./keys-by-name.ts";
-import { onNodes } from "./suspension-text.ts";
 
 /** Lifetime of each choice; `undefined` never expires. */
 const LIFETIMES: ReadonlyMap<string, string | undefined> = new Map([

@@ -6,8 +6,9 @@ import { plural } from "../format/numbers.ts";
 import { actionOf } from "../model/action.ts";
 import type { Dialog } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
+import { onNodes } from "./applying-nodes.ts";
 import { suspensionOf } from "./suspension-routes.ts";
-import { KIND_TEXTS, labelOf, onNodes, suspensionText, untilText } from "./suspension-text.ts";
+import { KIND_TEXTS, labelOf, suspensionText, untilText } from "./suspension-text.ts";
 
 /** Maximum number of suspensions that are listed individually. */
 const MAX_LISTED = 8;

@@ -12,8 +12,8 @@ import { actionOf } from "../model/action.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { Dialog, Field, FieldValues } from "../model/dialog.ts";
 import { line } from "../model/text.ts";
+import { onNodes } from "./applying-nodes.ts";
 import { fileProblem } from "./ask-file.ts";
-import { onNodes } from "./suspension-text.ts";
 
 /** Builds the dialog that deletes secrets. `names` has at least one name. */
 export function secretsRemovalDialog(names: readonly string[]): Dialog {

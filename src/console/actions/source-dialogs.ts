@@ -16,6 +16,7 @@ import type { Dialog } from "../model/dialog.ts";
 import type { DocumentChange } from "../model/documents.ts";
 import type { RehearsalRequest } from "../model/rehearsal.ts";
 import { type Line, line } from "../model/text.ts";
+import { applyingNodes } from "./applying-nodes.ts";
 
 type Reads = Pick<Context, "data">;
 type Rows = readonly (readonly [label: string, line: Line])[];
@@ -34,12 +35,6 @@ export function whyNotWritable(context: Reads): string | undefined {
   return isFile
     ? `the deployment document ${path === "api" ? "of a node file" : escapeControls(path)} is the single writer: edit it and run \`gateway config reload\` (R in the console)`
     : undefined;
-}
-
-/** Returns `all 3 nodes`, or `all nodes` if the operator may not read how many there are. */
-function clusterWideText({ data }: Reads): string {
-  const { length } = rowsOf(data, "cluster_members");
-  return length < 2 ? "all nodes" : `all ${length} nodes`;
 }
 
 /** Returns the reason why a reload has nothing to apply. */
@@ -64,7 +59,7 @@ export function reloadDialog(opened: Pick<Context, "data" | "endpointFlags">): D
       if (config === undefined) return [["Effect", line("the state of the file is not known yet")]];
       const { state, message, remedy } = config.file_status;
       return [
-        ["Effect", line(`apply ${escapeControls(config.source)} to ${clusterWideText(context)}`)],
+        ["Effect", line(`apply ${escapeControls(config.source)} to ${applyingNodes(context.data)}`)],
         ["File", fileLine(state, message)],
         // The dialog itself is the reload.
         ...(remedy === "" || remedy.startsWith("run `gateway config reload`")
@@ -159,8 +154,8 @@ export function putDocumentDialog(initial: string, file: string, opened: Reads):
           "Effect",
           line(
             source === undefined
-              ? `makes the source ${escapeControls(name)}, in force on ${clusterWideText(context)}`
-              : `replaces revision ${source.revision} of ${escapeControls(name)} on ${clusterWideText(context)}`,
+              ? `makes the source ${escapeControls(name)}, in force on ${applyingNodes(context.data)}`
+              : `replaces revision ${source.revision} of ${escapeControls(name)} on ${applyingNodes(context.data)}`,
           ),
         ],
         [
@@ -208,8 +203,8 @@ export function editedDialog(change: DocumentChange): Dialog {
         "Effect",
         line(
           file === undefined
-            ? `replaces revision ${revision} of ${shown} on ${clusterWideText(context)}`
-            : `writes the file, then applies it to ${clusterWideText(context)}`,
+            ? `replaces revision ${revision} of ${shown} on ${applyingNodes(context.data)}`
+            : `writes the file, then applies it to ${applyingNodes(context.data)}`,
         ),
       ],
       [
@@ -275,7 +270,7 @@ export function deleteSourceDialog(name: string, opened: Reads): Dialog {
       return [
         [
           "Effect",
-          line(`what ${shown} defines is gone from the running deployment, on ${clusterWideText(context)}`, "fail"),
+          line(`what ${shown} defines is gone from the running deployment, on ${applyingNodes(context.data)}`, "fail"),
         ],
         [
           "Unchanged",
@@ -335,7 +330,7 @@ export function rollbackDialog(name: string, revision: number, opened: Reads): D
       return [
         [
           "Effect",
-          line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${clusterWideText(context)}`),
+          line(`writes revision ${revision} again as the newest, ${newest + 1}, on ${applyingNodes(context.data)}`),
         ],
         ["Newest", line(source === undefined ? "not known" : writtenBy(source, context.now))],
         [

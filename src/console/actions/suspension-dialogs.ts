@@ -16,6 +16,7 @@ import type { Context } from "../model/context.ts";
 import { type Data, rowsOf } from "../model/data.ts";
 import type { CreateUndo, Dialog, FieldValues } from "../model/dialog.ts";
 import { type Line, line } from "../model/text.ts";
+import { onNodes } from "./applying-nodes.ts";
 import { suspendAgainDialog } from "./resuspend-dialog.ts";
 import {
   DURATION_FIELD,
@@ -29,7 +30,7 @@ import {
   UNTIL_LIFTED,
 } from "./suspension-fields.ts";
 import { reroutingOf, suspensionOf } from "./suspension-routes.ts";
-import { KIND_TEXTS, labelOf, onNodes, type Suspendable, suspensionText, untilText } from "./suspension-text.ts";
+import { KIND_TEXTS, labelOf, type Suspendable, suspensionText, untilText } from "./suspension-text.ts";
 
 export { activeSuspensions, suspensionOf } from "./suspension-routes.ts";
 export { labelOf, type Suspendable, suspensionText } from "./suspension-text.ts";

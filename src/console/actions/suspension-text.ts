@@ -2,9 +2,7 @@
 
 import type { SuspensionKind, SuspensionRecord } from "../../admin-api/index.ts";
 import { escapeControls } from "../../base/index.ts";
-import { plural } from "../format/numbers.ts";
 import { humanDuration } from "../format/times.ts";
-import { type Data, rowsOf } from "../model/data.ts";
 
 export interface Suspendable {
   readonly kind: SuspensionKind;
@@ -67,12 +65,6 @@ export const KIND_TEXTS: Readonly<Record<SuspensionKind, KindText>> = {
     lifted: "has its tokens accepted again",
   },
 };
-
-/** Returns `on all 3 nodes`; a suspension is replicated, so it always applies to all. */
-export function onNodes(data: Data): string {
-  const { length } = rowsOf(data, "cluster_members");
-  return length === 0 ? "on all nodes" : length === 1 ? "on the only node" : `on all ${plural(length, "node")}`;
-}
 
 /** Returns `lifts in 12m 02s` or `until lifted`. */
 export function untilText({ until }: Pick<SuspensionRecord, "until">, now: number): string {
