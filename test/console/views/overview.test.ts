@@ -149,23 +149,6 @@ test("silent members show what is left of the quorum", () => {
   assert.equal(attention({ list_cluster_members: [member("n1", { state: "snapshot" })] }).length, 0);
 });
 
-test("a silent member of which only the leader knows for how long names the leader", () => {
-  const silentTo = (node: string) => member("n3", { state: "silent", last_contact_ms: null, node });
-  const text = (leader: string | undefined, node: string) => {
-    const other = (id: string) => member(id, { role: id === leader ? "leader" : "follower", node });
-    return attention({ list_cluster_members: [other("n1"), other("n2"), silentTo(node)] })[0];
-  };
-  const left = "; 2 of 3 voters reachable, quorum 2";
-  assert.equal(text("n1", "n2"), `! MEMBER member n3: silent, as n2 sees it; the leader n1 knows for how long${left}`);
-  assert.equal(text("n1", "n1"), `! MEMBER member n3: silent since before n1 led${left}`);
-  assert.equal(text(undefined, "n2"), `! MEMBER member n3: silent, as n2 sees it; no leader knows for how long${left}`);
-  const silentLeader = member("n1", { role: "leader", state: "silent", last_contact_ms: null, node: "n2" });
-  assert.match(
-    attention({ list_cluster_members: [silentLeader, member("n2"), member("n3")] })[0] ?? "",
-    /silent, as n2 sees it; no leader knows/,
-  );
-});
-
 test("a node without leader, not ready, or with a refused configuration is an alert", () => {
   assert.deepEqual(
     attention({
