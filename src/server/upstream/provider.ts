@@ -77,6 +77,8 @@ export interface Provider {
   readonly acceptsStreamUsage: boolean;
   /** Field that identifies the end user. Compat dialect only. */
   readonly endUserField: CatalogProvider["endUserField"];
+  /** Whether the server refuses calls in the history that do not have its signature. Compat dialect only. */
+  readonly signsCalls: boolean;
   /** Whether usage is requested in streamed compat calls. The extra chunk is then removed from the answer. */
   readonly asksStreamUsage: boolean;
   /** Metadata that the operator assigned, for access rules. */
@@ -171,6 +173,7 @@ export function compileProvider(
     onFidelityLoss: config.on_fidelity_loss ?? defaults.onFidelityLoss,
     acceptsStreamUsage,
     endUserField: facts.endUserField,
+    signsCalls: facts.signsCalls,
     asksStreamUsage: acceptsStreamUsage && (config.stream_usage ?? defaults.readsUsage),
     metadata: Object.freeze({ ...config.metadata }),
     costPerSession: config.cost_per_session ?? 1,

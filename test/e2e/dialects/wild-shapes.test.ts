@@ -345,3 +345,38 @@ test("arguments that a messages provider repeats in each event are one object fo
   const answer = await say(gateway, { key, path: "/v1/responses", body: { model: "am-1", input: "a" } });
   assert.match(answer.text, /"arguments":"\{\\"a\\":1\}"/);
 });
+
+test("the first call of each message in a history is marked for a provider that signs its calls", async () => {
+  const tools = [{ name: "f", input_schema: { type: "object" } }];
+  const use = (id: string): object => ({ type: "tool_use", id, name: "f", input: {} });
+  const result = (tool_use_id: string): object => ({ type: "tool_result", tool_use_id, content: "1" });
+  const messages = [
+    { role: "user", content: "a" },
+    { role: "assistant", content: [use("t1"), use("t2")] },
+    { role: "user", content: [result("t1"), result("t2")] },
+    { role: "assistant", content: [use("t3")] },
+    { role: "user", content: [result("t3")] },
+  ];
+  const call = (call_id: string): object => ({ type: "function_call", call_id, name: "f", arguments: "{}" });
+  const output = (call_id: string): object => ({ type: "function_call_output", call_id, output: "1" });
+  const input = [
+    { role: "user", content: "a" },
+    ...[call("t1"), call("t2"), output("t1"), output("t2"), call("t3"), output("t3")],
+  ];
+  oc.script = json(GOOD);
+  const marksAt = async (model: string, path: string, body: object): Promise<unknown> => {
+    const answer = await say(gateway, { key, path, body: { model, ...body } });
+    assert.equal(answer.status, 200, answer.text);
+    const sent = JSON.parse(String(oc.requests.at(-1)?.body)) as {
+      messages: readonly { tool_calls?: readonly { extra_content?: unknown }[] }[];
+    };
+    return sent.messages.flatMap(({ tool_calls: calls = [] }) => calls.map((each) => each.extra_content));
+  };
+  const mark = { google: { thought_signature: "skip_thought_signature_validator" } };
+  for (const model of ["gemini-3", "chat-1"]) {
+    const expected = model === "chat-1" ? [undefined, undefined, undefined] : [mark, undefined, mark];
+    assert.deepEqual(await marksAt(model, MESSAGES, { max_tokens: 9, tools, messages }), expected);
+    const functions = [{ type: "function", name: "f", parameters: { type: "object" } }];
+    assert.deepEqual(await marksAt(model, "/v1/responses", { tools: functions, input }), expected);
+  }
+});

@@ -70,6 +70,7 @@ export function definedProvider(
       removeRequestHeaders: (operation.remove_request_headers ?? []).map((name) => name.toLowerCase()),
       acceptsStreamUsage: present?.acceptsStreamUsage ?? true,
       endUserField: present?.endUserField ?? "user",
+      signsCalls: present?.signsCalls ?? false,
       keyOptional: present?.keyOptional ?? false,
       signingService: present?.signingService ?? "",
       channels: ownSurfaceFirst(channels),

@@ -89,6 +89,9 @@ function ownSurfaceAt(channels: readonly Channel[], baseUrl: string): readonly C
   return channels.filter((channel) => channel.baseUrl === root).map((channel) => withRoot(channel, baseUrl));
 }
 
+/** Matches addresses of Google's APIs, whose servers sign calls. */
+const GOOGLE = /^https:\/\/[^/:]+\.googleapis\.com(?:[:/]|$)/i;
+
 /** Resolves a provider without a preset. It has one channel, which claims the whole dialect because nothing is known about it. */
 function declared({ name, dialect, baseUrl, region, signs = false }: ResolveRequest): ResolveOutcome {
   if (dialect === undefined) return refuse("dialect", "a provider without a preset needs a `dialect`");
@@ -124,6 +127,7 @@ function declared({ name, dialect, baseUrl, region, signs = false }: ResolveRequ
       removeRequestHeaders: [],
       acceptsStreamUsage: true,
       endUserField: "user",
+      signsCalls: GOOGLE.test(baseUrl),
       keyOptional: false,
       signingService: "",
       channels: [channel],

@@ -53,6 +53,8 @@ export interface CatalogProvider {
   readonly acceptsStreamUsage: boolean;
   /** Compat field that identifies the end user. OpenAI renamed it; most other providers only know the old name. */
   readonly endUserField: "user" | "safety_identifier";
+  /** True if the server refuses calls in the history that do not have its signature (Gemini 3). */
+  readonly signsCalls: boolean;
   /** True if a credential is optional, as for a self-hosted server. */
   readonly keyOptional: boolean;
   /** Signing service of the `cloudsig` credential. Empty if requests are not signed. */

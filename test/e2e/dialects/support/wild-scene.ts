@@ -20,6 +20,7 @@ export async function startWild(owner: Owner) {
         { name: "oc", ...compat, base_url: `${oc.url}/v1`, models: ["oc-*"] },
         { name: "am", dialect: "messages", api_key: KEY, base_url: am.url, models: ["am-*"] },
         { name: "chat-alone", preset: "deepseek", api_key: KEY, base_url: `${oc.url}/v1`, models: ["chat-1"] },
+        { preset: "gemini", api_key: KEY, base_url: `${oc.url}/v1`, models: ["gemini-*"] },
         {
           name: "moving",
           ...compat,

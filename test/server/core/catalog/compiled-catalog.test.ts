@@ -182,6 +182,13 @@ test("stream usage is not requested from the server that refuses the option", ()
   );
 });
 
+test("only Google's servers sign calls", () => {
+  assert.deepEqual(
+    providers.filter(({ signsCalls }) => signsCalls).map(({ name }) => name),
+    ["gemini", "vertex-openai"],
+  );
+});
+
 test("a key is optional only for self-hosted servers", () => {
   assert.deepEqual(
     providers.filter(({ keyOptional }) => keyOptional).map(({ name }) => name),

@@ -84,6 +84,17 @@ test("a provider without a preset has one channel with every claim of its dialec
   );
 });
 
+for (const [baseUrl, signsCalls] of [
+  ["https://generativelanguage.googleapis.com/v1beta/openai", true],
+  ["https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/l/endpoints/openapi", true],
+  ["https://googleapis.com.example/v1", false],
+  ["http://localhost:9000/generativelanguage.googleapis.com/v1", false],
+] as const) {
+  test(`without a preset, a server at ${baseUrl} ${signsCalls ? "signs" : "does not sign"} calls`, () => {
+    assert.equal(resolved({ dialect: "compat", baseUrl }).signsCalls, signsCalls);
+  });
+}
+
 for (const [dialect, baseUrl, keyHeader] of [
   ["compat", "https://api.anthropic.com/v1", "bearer"],
   ["messages", "https://api.anthropic.com", "x-api-key"],

@@ -108,7 +108,7 @@ export const firstParty = (): readonly PresetRow[] => [
     "GEMINI_API_KEY",
     ["GD", "DD"],
     geminiClaims(),
-    { docs: "https://ai.google.dev/gemini-api/docs/openai" },
+    { docs: "https://ai.google.dev/gemini-api/docs/openai", signsCalls: true },
   ),
   // The key is an access token that lives one hour, so it must come from a secret file that is read again.
   compat(
@@ -117,7 +117,7 @@ export const firstParty = (): readonly PresetRow[] => [
     "",
     ["VAI", "MD"],
     geminiClaims(),
-    { docs: "https://cloud.google.com/vertex-ai" },
+    { docs: "https://cloud.google.com/vertex-ai", signsCalls: true },
   ),
   // The server answers 422 to a body with an unknown field.
   compat(

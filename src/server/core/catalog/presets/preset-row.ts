@@ -19,6 +19,8 @@ interface Quirks {
   readonly noStreamUsage?: true;
   /** Field that identifies the end user; set if it is not `user`. */
   readonly endUserField?: "safety_identifier";
+  /** Set if the server refuses calls in the history that do not have its signature. */
+  readonly signsCalls?: true;
   readonly signing?: string;
   readonly servesClaude?: true;
   /** Date of the source, set if the newest source of the row does not describe this API. */
@@ -93,6 +95,7 @@ export function providerOf(row: PresetRow, seconds: readonly SecondSurface[]): C
     removeRequestHeaders: [],
     acceptsStreamUsage: quirks.noStreamUsage !== true,
     endUserField: quirks.endUserField ?? "user",
+    signsCalls: quirks.signsCalls === true,
     keyOptional: quirks.keyOptional === true,
     signingService: quirks.signing ?? "",
     channels: [

@@ -15,6 +15,8 @@ export interface ChannelTerms {
   readonly claims: (capability: Capability) => boolean;
   /** Field that identifies the end user to a compat provider. */
   readonly endUserField: "user" | "safety_identifier";
+  /** Whether a compat provider refuses calls in the history that do not have its signature. */
+  readonly signsCalls?: boolean | undefined;
   /** Whether a streamed request to a compat provider may ask for usage. */
   readonly acceptsStreamUsage: boolean;
   /** Seal of reasoning; set only for `responses` requests. */

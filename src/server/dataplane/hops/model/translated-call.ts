@@ -73,10 +73,10 @@ function translateContent(
   const to = counterpart.form ?? form;
   const way = directionOf(form, to);
   if (way === undefined) throw new Error("the chosen channel has no translation");
-  const { acceptsStreamUsage, endUserField } = provider;
+  const { acceptsStreamUsage, endUserField, signsCalls } = provider;
   const sent = model ?? asked;
   const seal = sealing?.({ form: to, maker: provider.maker, model: sent });
-  const terms = { claims: channel.claims, endUserField, acceptsStreamUsage, seal };
+  const terms = { claims: channel.claims, endUserField, signsCalls, acceptsStreamUsage, seal };
   try {
     const made = translateRequest(way, source, { sent, requested: asked }, terms);
     return route.name === "responses_input_tokens" ? countTokensRequest(made) : made;

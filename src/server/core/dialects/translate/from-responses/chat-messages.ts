@@ -4,6 +4,7 @@
  */
 import { listOf, objectOf } from "../../json/json-values.ts";
 import { refuse } from "../required-members.ts";
+import { markedCalls } from "../to-compat/call-signature.ts";
 import type { ChannelTerms } from "../types.ts";
 import type { Call, ClientMessage, Content, ItemConversation, Output, Part, Round } from "./item-conversation.ts";
 import { endBeforeTrailingThoughts, type Thoughts } from "./replayed-reasoning.ts";
@@ -14,6 +15,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 interface MessageDraft {
   readonly claims: Claims;
+  readonly signsCalls: ChannelTerms["signsCalls"];
   readonly thoughts: Thoughts;
   readonly system: Content[];
   readonly messages: Message[];
@@ -30,9 +32,9 @@ const DOCUMENT_NAME = "document.pdf";
 export function messagesOf(
   { system, rounds }: ItemConversation,
   thoughts: Thoughts,
-  claims: Claims,
+  { claims, signsCalls }: ChannelTerms,
 ): readonly Message[] {
-  const writing: MessageDraft = { claims, thoughts, system: [...system], messages: [] };
+  const writing: MessageDraft = { claims, signsCalls, thoughts, system: [...system], messages: [] };
   for (const round of rounds) addRound(round, writing);
   const { messages } = writing;
   // A provider without prefill would read an unfinished answer as a complete turn.
@@ -84,7 +86,8 @@ function addMessage(
 }
 
 /** Returns the message of a round, or `undefined` if nothing of it can be sent. */
-function assistantMessage({ steps }: Round, { claims, thoughts }: MessageDraft): Message | undefined {
+function assistantMessage({ steps }: Round, draft: MessageDraft): Message | undefined {
+  const { claims, thoughts } = draft;
   const texts = steps.filter((step) => step.kind === "text").filter(({ text }) => text !== "");
   const calls = claims("tools") ? steps.filter((step) => step.kind === "call").map(callOf) : [];
   // Thoughts are read even if there is no message, so that those that are lost are counted.
@@ -98,7 +101,7 @@ function assistantMessage({ steps }: Round, { claims, thoughts }: MessageDraft):
     refusal: isRefused ? text : undefined,
     reasoning_content: thought || undefined,
     reasoning_details: details.length > 0 ? details : undefined,
-    tool_calls: calls.length > 0 ? calls : undefined,
+    tool_calls: calls.length > 0 ? markedCalls(calls, draft) : undefined,
   };
 }
 

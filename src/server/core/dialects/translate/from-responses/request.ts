@@ -90,7 +90,7 @@ export function responsesToChat(
   const body = writeJson({
     model: model.sent,
     max_completion_tokens: settings["max_completion_tokens"],
-    messages: messagesOf(fromItems, thoughts, claims),
+    messages: messagesOf(fromItems, thoughts, channel),
     ...toolMembers(tools, source, claims),
     response_format: formatOf(settings["response_format"], source, claims),
     ...(claims("sampling") && { temperature: temperatureOf(settings, claims), top_p: settings["top_p"] }),

@@ -16,6 +16,7 @@ import {
   requiredText,
 } from "../required-members.ts";
 import { textPart, textPartOf, typeOf } from "./blocks-to-parts.ts";
+import { markedCalls } from "./call-signature.ts";
 import type { ChatMessage, Scope, TextPart, Turn } from "./chat.ts";
 
 export function openAssistantTurn(scope: Scope): Turn {
@@ -82,7 +83,7 @@ export function openAssistantTurn(scope: Scope): Turn {
         content: contentOf(texts) ?? (calls.length > 0 ? null : ""),
         reasoning_content: thought || undefined,
         reasoning_details: reasoning.length > 0 ? reasoning : undefined,
-        tool_calls: calls.length > 0 ? calls : undefined,
+        tool_calls: calls.length > 0 ? markedCalls(calls, scope) : undefined,
       },
     ];
   }

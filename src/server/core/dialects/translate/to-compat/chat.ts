@@ -7,6 +7,7 @@ export interface Scope {
   readonly source: JsonSource;
   readonly claims: ChannelTerms["claims"];
   readonly names: ToolNames;
+  readonly signsCalls: ChannelTerms["signsCalls"];
 }
 
 export interface ChatMessage {

@@ -33,7 +33,7 @@ export function messagesToChat(
   const request = requiredObject(source.value, "body");
   const tools = readTools(request);
   const names = toolNamesOf(tools.functions.map(({ name }) => name));
-  const scope: Scope = { source, claims: channel.claims, names };
+  const scope: Scope = { source, claims: channel.claims, names, signsCalls: channel.signsCalls };
   const messages = translateTurns(request, scope);
   const body = writeJson({
     model: model.sent,
