@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { foldAnswer } from "../../../../../src/server/core/dialects/translate/fold-answer.ts";
-import { termsOf as compatTerms, translate as toCompat } from "./to-compat-answer-golden.ts";
+import { messageToChat } from "../../../../../src/server/core/dialects/translate/to-compat/message-to-chat.ts";
+import { termsOf as compatTerms, STAMP, translate as toCompat } from "./to-compat-answer-golden.ts";
 import { gather } from "./to-compat-answer-meaning.ts";
 import { begin, end, over, piece, START, STOP, use } from "./to-responses-answer-sources.ts";
 import { bytesOf, responseOf, type Sent, termsOf, translate } from "./to-responses-answer-support.ts";
@@ -46,6 +47,7 @@ const CASES: Readonly<Record<string, readonly [events: readonly Sent[], expected
     [A, A],
   ],
   "the whole arguments repeated at the end": [use(0, "c1", "f", '{"a"', ":1}", A)],
+  "a fragment whose text is absent or null": [[open(0, "c1"), json(0, undefined), json(0, A), json(0, null), end(0)]],
   "an empty object before the arguments": [use(0, "c1", "f", "{}", '{"a"', ":1}")],
   "an empty object alone": [use(0, "c1", "f", "{}"), ["{}"]],
   "no fragment": [use(0, "c1", "f"), ["{}"]],
@@ -90,3 +92,58 @@ for (const [what, [calls, expected = [A]]] of Object.entries(CASES)) {
     });
   }
 }
+
+/** Events without the members that servers leave out because they are empty, and those with null in their place. */
+const WITHOUT_EMPTY_TEXTS: Readonly<Record<string, readonly Sent[]>> = {
+  absent: [
+    begin(0, { type: "thinking" }),
+    piece(0, { type: "thinking_delta", thinking: "hm" }),
+    piece(0, { type: "signature_delta" }),
+    end(0),
+    begin(1, { type: "text" }),
+    piece(1, { type: "text_delta", text: "fine" }),
+    piece(1, { type: "text_delta" }),
+    end(1),
+  ],
+  "absent, and an index of 0 too": [
+    { type: "content_block_start", content_block: { type: "thinking" } },
+    { type: "content_block_delta", delta: { type: "thinking_delta", thinking: "hm" } },
+    { type: "content_block_stop" },
+    begin(1, { type: "text" }),
+    piece(1, { type: "text_delta", text: "fine" }),
+    end(1),
+  ],
+  null: [
+    begin(0, { type: "thinking", thinking: null, signature: null }),
+    piece(0, { type: "thinking_delta", thinking: null }),
+    piece(0, { type: "thinking_delta", thinking: "hm" }),
+    end(0),
+    begin(1, { type: "text", text: null }),
+    piece(1, { type: "text_delta", text: "fine" }),
+    end(1),
+  ],
+};
+
+for (const [what, events] of Object.entries(WITHOUT_EMPTY_TEXTS)) {
+  test(`empty texts that are ${what} are no problem of a stream`, () => {
+    const bytes = bytesOf([START, ...events, over("end_turn"), STOP]);
+    const compat = toCompat([bytes], compatTerms());
+    assert.equal(compat.state, "ended");
+    const gathered = gather(compat.frames);
+    assert.deepEqual([gathered.get("reasoning"), gathered.get("content")], ["hm", "fine"]);
+    const { frames, problem } = translate("messages", [bytes], termsOf());
+    assert.equal(problem, undefined);
+    assert.match(JSON.stringify(responseOf(frames)), /"hm".*"fine"/);
+  });
+}
+
+test("an empty text that is absent is no problem of a whole answer", () => {
+  const content = [
+    { type: "thinking" },
+    { type: "text" },
+    { type: "text", text: null },
+    { type: "text", text: "fine" },
+  ];
+  const answer = JSON.stringify({ type: "message", role: "assistant", content, stop_reason: "end_turn" });
+  assert.match(messageToChat(answer, compatTerms(), STAMP), /"content":"fine"/);
+});

@@ -269,16 +269,18 @@ function parseKeepingText(data: string): JsonSource {
   }
 }
 
+/** Returns the index of the event's block. Some servers leave out an index of 0. */
 function readIndex(event: Values): number {
-  const index = event["index"];
+  const index = event["index"] ?? 0;
   if (typeof index !== "number" || !Number.isSafeInteger(index) || index < 0) {
     throw new AnswerProblem("a content block has no index");
   }
   return index;
 }
 
-/** Returns the text of a fragment. Some providers send the whole input as an object instead. */
+/** Returns the text of a fragment, empty if it is absent. Some providers send the whole input as an object instead. */
 function readFragment(json: unknown): string {
+  if (json === undefined || json === null) return "";
   if (typeof json === "string") return json;
   if (objectOf(json) === undefined) throw new AnswerProblem('"partial_json" is not text');
   return JSON.stringify(json);

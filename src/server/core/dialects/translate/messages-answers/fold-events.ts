@@ -63,7 +63,7 @@ export function foldEvents(body: string): Values {
 function addDelta(block: Record<string, unknown> | undefined, delta: Values, fragment: (json: string) => void): void {
   if (block === undefined) throw new AnswerProblem("a delta belongs to no content block");
   const json = delta["partial_json"];
-  if (json !== undefined) fragment(typeof json === "string" ? json : JSON.stringify(json));
+  if (json !== undefined && json !== null) fragment(typeof json === "string" ? json : JSON.stringify(json));
   for (const name of TEXTS) {
     const text = stringOf(delta[name]);
     if (text !== undefined) block[name] = (stringOf(block[name]) ?? "") + text;

@@ -47,8 +47,14 @@ export function readBlock(value: unknown): Values {
   return block;
 }
 
-/** Returns a required text. Throws `AnswerProblem`. */
+/** Returns a text; empty if it is absent, since many servers leave out empty texts. Throws `AnswerProblem`. */
 export function readText(object: Values, name: string): string {
+  const value = object[name];
+  return value === undefined || value === null ? "" : readRequiredText(object, name);
+}
+
+/** Returns a text that must be present. Throws `AnswerProblem`. */
+export function readRequiredText(object: Values, name: string): string {
   const text = stringOf(object[name]);
   if (text === undefined) throw new AnswerProblem(`"${name}" is not text`);
   return text;

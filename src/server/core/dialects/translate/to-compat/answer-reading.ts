@@ -4,7 +4,7 @@
  */
 import { objectOf, stringOf, type Values } from "../../json/json-values.ts";
 import { finishReason } from "../finish-reasons.ts";
-import { readText, readToolName } from "../messages-answers/message-answer-parts.ts";
+import { readRequiredText, readToolName } from "../messages-answers/message-answer-parts.ts";
 import { shownModel, shownTool } from "../shown-names.ts";
 import type { AnswerStamp, AnswerTerms } from "../types.ts";
 
@@ -62,5 +62,5 @@ export function signedDetail(text: string, signature: string | undefined, index:
 }
 
 export function encryptedDetail(block: Values, index: number): object {
-  return { type: "reasoning.encrypted", data: readText(block, "data"), index };
+  return { type: "reasoning.encrypted", data: readRequiredText(block, "data"), index };
 }

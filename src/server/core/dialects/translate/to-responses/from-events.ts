@@ -8,6 +8,7 @@ import {
   readArguments,
   readMessage,
   readRefusal,
+  readRequiredText,
   readText,
   readToolName,
 } from "../messages-answers/message-answer-parts.ts";
@@ -66,7 +67,7 @@ export class EventsToResponse implements EventSink<Block> {
       }
       case "redacted_thinking":
         this.#begin(SKIPPED);
-        this.#writer.writeRedacted(readText(block, "data"));
+        this.#writer.writeRedacted(readRequiredText(block, "data"));
         return SKIPPED;
       case "tool_use": {
         const input = readArguments(block, exact);
