@@ -41,6 +41,25 @@ const CASES: Readonly<Record<string, readonly [pieces: readonly Piece[], calls?:
   "an index in letters": [[[call("", { index: "0" })], [piece(A, { index: "0" })]]],
   "an index in the first fragment alone": [[[begun], [piece('{"a"', {})], [piece(":1}", {})]]],
   "an index in later fragments alone": [[[unnumbered(begun)], [piece('{"a"')], [piece(":1}")]]],
+  "no index where it is 0, and fragments of two calls in turn": [
+    [
+      [unnumbered(begun)],
+      [second("")],
+      [piece('{"a"', {})],
+      [piece('{"a"', { index: 1 })],
+      [piece(":1}", {})],
+      [piece(":1}", { index: 1 })],
+    ],
+    [...ONE, ["call_2", "g", A]],
+  ],
+  "no index where it is 0, in two calls one after the other": [
+    [[unnumbered(begun)], [piece(A, {})], [second("")], [piece(A, { index: 1 })]],
+    [...ONE, ["call_2", "g", A]],
+  ],
+  "an index in the first fragment of the second call alone": [
+    [[unnumbered(begun)], [piece(A, {})], [second("")], [piece('{"a"', {})], [piece(":1}", {})]],
+    [...ONE, ["call_2", "g", A]],
+  ],
   "an empty id and name in later fragments": [
     [[begun], [{ index: 0, id: "", type: "function", function: { name: "", arguments: A } }]],
   ],

@@ -137,6 +137,11 @@ for (const [what, events] of Object.entries(WITHOUT_EMPTY_TEXTS)) {
   });
 }
 
+test("content that is null is an empty answer", () => {
+  const answer = JSON.stringify({ type: "message", role: "assistant", content: null, stop_reason: "end_turn" });
+  assert.match(messageToChat(answer, compatTerms(), STAMP), /"content":""/);
+});
+
 test("an empty text that is absent is no problem of a whole answer", () => {
   const content = [
     { type: "thinking" },

@@ -27,6 +27,8 @@ export class ArrivingCalls {
   readonly #byIndex = new Map<number, Call>();
   readonly #byId = new Map<string, Call>();
   #last: Call | undefined;
+  /** Latest call that began without an index. */
+  #unindexedCall: Call | undefined;
 
   /** Returns the call of the fragment, a new one if the fragment begins it. */
   callOf(part: CallPart): Call {
@@ -37,6 +39,7 @@ export class ArrivingCalls {
       this.#byId.set(idKey(part), call);
     }
     if (part.index !== undefined) this.#byIndex.set(part.index, call);
+    else if (call !== this.#last && part.name !== "") this.#unindexedCall = call;
     this.#last = call;
     return call;
   }
@@ -44,8 +47,19 @@ export class ArrivingCalls {
   #known(part: CallPart): Call | undefined {
     const named = part.id === "" ? undefined : this.#byId.get(idKey(part));
     if (named !== undefined) return named;
-    const current = part.index === undefined ? this.#last : (this.#byIndex.get(part.index) ?? this.#unindexed(part));
+    const current =
+      part.index === undefined ? this.#withoutIndex(part) : (this.#byIndex.get(part.index) ?? this.#unindexed(part));
     return current === undefined || begins(part, current) ? undefined : current;
+  }
+
+  /**
+   * Returns the call that a fragment without an index continues: the last one, unless it has an index and the one that began without
+   * an index is still open. Some servers leave out an index of 0.
+   */
+  #withoutIndex({ id, name }: CallPart): Call | undefined {
+    const first = this.#unindexedCall;
+    const isFirst = first !== undefined && id === "" && name === "" && first.scan.state !== "whole";
+    return isFirst && [...this.#byIndex.values()].includes(this.#last as Call) ? first : this.#last;
   }
 
   /** Returns the last call if it has no index yet and the fragment does not name another one. */

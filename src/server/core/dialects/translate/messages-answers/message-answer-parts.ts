@@ -24,7 +24,8 @@ export function readMessage(body: string): WholeMessage {
   const value = isEventText(body) ? foldEvents(body) : tryParseJson(body);
   if (value === undefined) throw new AnswerProblem(body.trim() === "" ? "the answer is empty" : notJson(body));
   const message = objectOf(value);
-  const content = message?.["content"];
+  // Servers in Go write null for an empty list.
+  const content = message?.["content"] === null && message["type"] === "message" ? [] : message?.["content"];
   if (message === undefined || !Array.isArray(content)) throw new AnswerProblem("the answer is not a message");
   const blocks = content.map(readBlock);
   return { message, blocks, exact: blocks.some(isCall) ? exactOf(body, value) : undefined };
