@@ -14,6 +14,7 @@ const HEADS: Readonly<Record<string, string>> = {
 The command line: launcher of the verbs, flags and help as data, and what verbs share.
 
 - \`check/\`: checks of \`gateway check\` that ask servers
+- \`completion/\`: completion scripts of the shells
 - \`console-trials/\`: trials that the console runs in a child process
 - \`dev/\`: \`gateway dev\`: the gateway in front of the simulated provider
 - \`guardrail-eval/\`: evaluation of guardrails by marked cases

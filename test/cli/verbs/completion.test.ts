@@ -22,7 +22,11 @@ function isMissing(shell: string): string | false {
 
 /** Returns bash's offers for the last word of `line`, which may be empty. */
 async function bashOffers(line: string): Promise<readonly string[]> {
-  const words = line.split(" ");
+  // readline takes the equals sign for a word of its own.
+  const words = line
+    .split(/(=)| /)
+    .filter((word) => word !== undefined && word !== "")
+    .concat(/[ =]$/.test(line) ? "" : []);
   const program = `${await script("bash")}
 COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")})
 COMP_CWORD=${words.length - 1}
@@ -42,6 +46,12 @@ const BASH: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ["gateway -dia", ["-dialect"]],
   ["gateway -dialect ", ["compat", "messages"]],
   ["gateway --dialect m", ["messages"]],
+  ["gateway -dialect=", ["compat", "messages"]],
+  ["gateway -dialect=m", ["messages"]],
+  ["gateway --dialect=m", ["messages"]],
+  ["gateway get -o=j", ["json"]],
+  ["gateway get --col", ["--columns"]],
+  ["gateway status -socket=run.m", ["run.mjs"]],
   ["gateway -listen ", []],
   ["gateway -listen :1 -conf", ["-config", "-config-schema"]],
   ["gateway check ", ["-config", "-timeout", "-offline", "-help"]],
@@ -111,6 +121,72 @@ test("bash in a terminal completes the typed text with Tab", { skip: lacksTermin
     assert.deepEqual(
       suggested,
       ["<audit><verify><-heads><x>", "<help><snapshot><restore>", "<-dialect><messages>"],
+      stdout,
+    );
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+const FISH: readonly (readonly [line: string, offered: readonly string[]])[] = [
+  ["gateway ke", ["keys"]],
+  ["gateway keys ", ["find", "mint", "revoke", "rotate"]],
+  ["gateway keys mint ", []],
+  ["gateway secrets list ", []],
+  ["gateway get key", ["keys"]],
+  ["gateway get find", []],
+  ["gateway keys mint -pro", ["-profile"]],
+  ["gateway get -o j", ["json"]],
+  ["gateway get --o j", ["json"]],
+  ["gateway get -o=j", ["-o=json"]],
+  ["gateway --dialect ", ["compat", "messages"]],
+  ["gateway help keys ", ["find", "mint", "revoke", "rotate"]],
+  ["gateway admin P", ["PATCH", "POST", "PUT"]],
+  ["gateway admin PUT s", ["secrets/", "sources/", "suspensions/"]],
+];
+
+test("fish completes the words of the verb that was typed, and no others", { skip: isMissing("fish") }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+  try {
+    const file = join(directory, "gateway.fish");
+    writeFileSync(file, await script("fish"));
+    for (const [line, offered] of FISH) {
+      const command = `source ${file}; complete -C '${line}'`;
+      const { stdout, stderr } = spawnSync("fish", ["--no-config", "-c", command], {
+        cwd: directory,
+        encoding: "utf8",
+      });
+      const words = stdout.split("\n").flatMap((row) => row.split("\t")[0] || []);
+      assert.deepEqual([line, words, stderr], [line, offered, ""]);
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+const lacksZsh = isMissing("zsh") || lacksTerminal;
+
+test("zsh in a terminal completes with the first Tab, after `=`, and flags with two dashes", {
+  skip: lacksZsh,
+}, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "gateway-completion-"));
+  try {
+    writeFileSync(join(directory, "_gateway"), await script("zsh"));
+    // Replaces the program and prints its arguments.
+    const text = `fpath=(${directory} $fpath); autoload -Uz compinit; compinit -D -u; setopt NO_BEEP; PS1=''
+gateway() { print -n '<'\${(j:><:)@}; print '>' }\n`;
+    writeFileSync(join(directory, ".zshrc"), text);
+    const { stdout, status } = spawnSync("script", ["-qec", "zsh -i", "/dev/null"], {
+      input: "gateway aud\tver\t-hea\tx\ngateway get -o=js\t\ngateway get --o js\t\ngateway --dial\tmes\t\nexit 0\n",
+      env: { PATH: process.env["PATH"], ZDOTDIR: directory, TERM: "vt100", HOME: directory },
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    assert.equal(status, 0, stdout);
+    const ran = stdout.split(/\r*\n/).filter((line) => /^<.*>$/.test(line));
+    assert.deepEqual(
+      ran,
+      ["<audit><verify><-heads=x>", "<get><-o=json>", "<get><--o><json>", "<--dialect=messages>"],
       stdout,
     );
   } finally {
