@@ -365,3 +365,34 @@ test("a key that is sealed in the cluster counts as present", async (t) => {
   assert.deepEqual(of(checked, "fail"), [], checked.io.out());
   assert.match(checked.io.out(), /PSEUDONYMS/);
 });
+
+test("credentials that were copied with quotes, `Bearer` or the name of the variable are notes", async (t) => {
+  const endpoint = { dialect: "compat", base_url: `${DEAD}/v1` };
+  const files = await writeFiles(
+    t,
+    {
+      providers: [
+        { ...endpoint, name: "one", models: ["a"], api_key: `${"$"}{WRAPPED_KEY}` },
+        { ...endpoint, name: "two", models: ["b"], api_key: `${"$"}{secret:TWO}` },
+        { ...endpoint, name: "three", models: ["c"], api_key: `${"$"}{secret:THREE}` },
+      ],
+    },
+    { secrets_dir: "secrets" },
+  );
+  await mkdir(join(files.dir, "secrets"));
+  await writeFile(join(files.dir, "secrets/TWO"), "Bearer sk-two\r\n", { mode: 0o600 });
+  await writeFile(join(files.dir, "secrets/THREE"), "THREE_KEY=sk-three\n", { mode: 0o600 });
+  const io = bufferIo({ env: { WRAPPED_KEY: "'sk-one'" } });
+  assert.equal(await execute(["check", "-offline", "-config", files.nodePath], io), 0, io.out());
+  const notes = io
+    .out()
+    .split("\n")
+    .filter((line) => /^note .*api_key/.test(line))
+    .map((line) => line.replace(/^.*(?=providers.*: warning: )/, "").replace("warning: ", ""));
+  assert.deepEqual(notes, [
+    "providers[0].api_key: is in quotes, which become part of the value; remove them",
+    "providers[1].api_key: begins with `Bearer`, which the gateway adds itself where it is needed; keep only what follows",
+    "providers[2].api_key: begins with a variable name and `=`, as in an environment file; keep only the value",
+  ]);
+  assert.doesNotMatch(io.out(), /sk-/);
+});

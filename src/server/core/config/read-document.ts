@@ -117,13 +117,14 @@ export function readParsed<T>(
   }
 
   const problems: Problem[] = [...refused];
-  const expanded = expand(tree, schema.json, references, options, (path, message) =>
-    problems.push(problem(path, message)),
+  const expanded = expand(tree, schema.json, references, options, (path, message, severity) =>
+    problems.push(problem(path, message, severity)),
   );
   const { value, used } = expanded;
   ({ resolved, written } = expanded);
   const errors = validate(schema.json, value);
-  const isWhole = problems.length === 0 && errors.length <= MAX_ERRORS;
+  const isWhole =
+    refused.length === 0 && problems.every(({ severity }) => severity !== "error") && errors.length <= MAX_ERRORS;
   const reduced = reduce(errors.slice(0, MAX_ERRORS), tree, written);
   const findings = explain(reduced, { written, ...unknownKeyOf(options) });
   problems.push(

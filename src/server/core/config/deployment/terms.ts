@@ -93,7 +93,10 @@ export const headers = (description: string): Schema<Readonly<Record<string, str
 /** Returns a schema of headers with credentials. */
 export const secretHeaders = (description: string): Schema<Readonly<Record<string, string>>> =>
   example(
-    map(description, secret(text("The value of the header that the key names. Write a credential as a reference."))),
+    map(
+      description,
+      headerValue(secret(text("The value of the header that the key names. Write a credential as a reference."))),
+    ),
     { authorization: "Bearer ${secret:SERVER_TOKEN}" },
   );
 

@@ -28,6 +28,24 @@ export function valueProblem(text: string, schema: JsonSchema): string | undefin
   return `holds ${named(found)}, which is not allowed in a header; set the value again without it`;
 }
 
+/** Wrappings that copied values often have and credentials never do, each with what to do. */
+const WRAPPINGS: readonly (readonly [pattern: RegExp, message: string])[] = [
+  [/^(["'`]).*\1$/s, "is in quotes, which become part of the value; remove them"],
+  [/^bearer /i, "begins with `Bearer`, which the gateway adds itself where it is needed; keep only what follows"],
+  // The padding of Base64 ends a value.
+  [
+    /^(?:export\s+)?[A-Z][A-Z0-9_]{2,}=[^=]/,
+    "begins with a variable name and `=`, as in an environment file; keep only the value",
+  ],
+];
+
+/** Describes what is probably not part of a credential, or returns `undefined`. Reveals nothing of the value itself. */
+export function credentialDoubt(text: string, schema: JsonSchema): string | undefined {
+  // A header is written whole.
+  if (!isSentValue(schema) || schema["x-references"] === "header") return undefined;
+  return WRAPPINGS.find(([pattern]) => pattern.test(text))?.[1];
+}
+
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["\t", "a tab"],
   ["\n", "a line break"],

@@ -12,7 +12,7 @@ import { enumerated, type Path } from "../problem.ts";
 import type { JsonSchema } from "../schema/schema.ts";
 import { schemaBelow } from "../schema/schema-below.ts";
 import type { Tree } from "../yaml/located-tree.ts";
-import { isSentValue, trimmedValue, valueProblem } from "./credential-values.ts";
+import { credentialDoubt, isSentValue, trimmedValue, valueProblem } from "./credential-values.ts";
 
 export type Lookup =
   | { readonly kind: "value"; readonly value: string }
@@ -68,7 +68,7 @@ export interface Written {
   readonly value: string;
 }
 
-type Report = (path: Path, message: string) => void;
+type Report = (path: Path, message: string, severity?: "warning") => void;
 
 export const MAX_EXPANDED_LENGTH = 16 * 1024 * 1024;
 
@@ -159,6 +159,8 @@ export function expand(
     const value = trimmedValue(text);
     const wrong = valueProblem(value, at);
     if (wrong !== undefined) report(path, wrong);
+    const doubt = credentialDoubt(value, at);
+    if (doubt !== undefined) report(path, doubt, "warning");
     const entry = written.get(pathKey(path));
     if (value !== text && entry?.isResolved === true) {
       written.set(pathKey(path), { ...entry, value });

@@ -152,3 +152,44 @@ test("in the node file the tokens of DNS and ACME are trimmed, and the cluster s
   assert.equal(document?.cluster.secret, "a-secret-that-is-long-enough\n");
   assert.ok(readAs("can\u200bary").problems.some(({ path }) => path === "tls.dns.api_token"));
 });
+
+const WRAPPED: readonly (readonly [value: string, message: RegExp | undefined])[] = [
+  ['"canary"', /^is in quotes, which become part of the value; remove them$/],
+  ["'canary'\n", /^is in quotes/],
+  ["`canary`", /^is in quotes/],
+  ["Bearer canary", /^begins with `Bearer`, which the gateway adds itself where it is needed; keep only what follows$/],
+  ["bearer\tcanary", undefined],
+  ["BEARER canary\r\n", /^begins with `Bearer`/],
+  ["OPENAI_API_KEY=canary", /^begins with a variable name and `=`, as in an environment file; keep only the value$/],
+  ['export OPENAI_API_KEY="canary"', /^begins with a variable name/],
+  ["canary\r\n", undefined],
+  ["QUJD", undefined],
+  ["QUJDRA==", undefined],
+  ["QUJDREU=", undefined],
+  ['can"ary', undefined],
+  ['"canary', undefined],
+  ["bearer-canary", undefined],
+  ["AKIA/can=ary", undefined],
+];
+
+test("a credential in quotes, after `Bearer` or after the name of its variable is a warning in every place", () => {
+  for (const [path, document] of PLACES) {
+    if (/header|client_id/.test(path)) continue;
+    for (const [value, message] of WRAPPED) {
+      for (const form of [V, "$" + "{secret:V}", "$" + "{file:V}"]) {
+        const { problems } = read(document, value, form);
+        const found = problems.filter((it) => it.path === path && it.severity === "warning").map((it) => it.message);
+        assert.deepEqual([path, value, found.length], [path, value, message === undefined ? 0 : 1]);
+        if (message !== undefined) assert.match(found[0] ?? "", message);
+        for (const line of problems.map(formatProblem)) assert.doesNotMatch(line, /canary/);
+      }
+    }
+  }
+});
+
+test("a header may begin with `Bearer` and be in quotes", () => {
+  for (const [path, document] of PLACES) {
+    if (!/header/.test(path)) continue;
+    for (const value of ["Bearer canary", '"canary"']) assert.deepEqual(read(document, value).problems, [], path);
+  }
+});
