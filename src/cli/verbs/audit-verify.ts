@@ -20,6 +20,7 @@ import {
 } from "../../server/audit/index.ts";
 import { stdinOf, untilAborted } from "../copy-streams.ts";
 import { whyUnreadable } from "../file-input.ts";
+import { foreignForm } from "../foreign-form.ts";
 import { clipArgument, type FlagsOf, UsageError } from "../parse-flags.ts";
 import { type ExitStatus, Interrupted, type Io, resolvePath } from "../process-io.ts";
 import type { auditVerifyFlags } from "../verb-flags.ts";
@@ -79,10 +80,31 @@ async function* openNamed(name: string, open: () => AsyncIterable<Uint8Array>): 
 
 async function* named(name: string, chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array | string> {
   try {
-    yield* chunks;
+    yield* textOnly(name, chunks);
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     if (error instanceof Error && (error instanceof Interrupted || error.name === "AbortError")) throw error;
     throw new UsageError(`${name} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+/**
+ * Yields the chunks. Throws `UsageError` if the first one shows that the file is not a text, since a compressed file would only be
+ * reported as one without records.
+ */
+async function* textOnly(
+  name: string,
+  chunks: AsyncIterable<Uint8Array | string>,
+): AsyncGenerator<Uint8Array | string> {
+  let isFirst = true;
+  for await (const chunk of chunks) {
+    const form = isFirst && typeof chunk !== "string" ? foreignForm(chunk) : undefined;
+    if (form !== undefined) {
+      const source = name === "stdin" ? "" : ` ${/^[\w@%+=:,./-]+$/.test(name) ? name : "FILE"}`;
+      throw new UsageError(`${name} is ${form.what}: ${form.reader}${source} | gateway audit verify -`);
+    }
+    isFirst = false;
+    yield chunk;
   }
 }
 

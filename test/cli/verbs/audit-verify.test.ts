@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { execute } from "../../../src/cli/main.ts";
 import { type FlagsOf, parseFlags, UsageError } from "../../../src/cli/parse-flags.ts";
 import { Interrupted, type Io } from "../../../src/cli/process-io.ts";
 import { auditVerifyFlags } from "../../../src/cli/verb-flags.ts";
@@ -93,7 +95,34 @@ test("an input without a record is a finding", async (context) => {
   const cwd = folder(context, { trail: "nothing\n" });
   const { status, out } = await verb(["trail"], { cwd });
   assert.equal(status, 1);
-  assert.equal(out, "finding: the input contains no audit records\n0 chains, 0 records: 1 finding\n");
+  assert.equal(
+    out,
+    "finding: the input contains no audit records; each is a JSON object on a line of its own\n0 chains, 0 records: 1 finding\n",
+  );
+});
+
+test("a compressed trail or UTF-16 is refused with the command that reads it, also among other files and on stdin", async (context) => {
+  const text = textOf(made.lines);
+  const cwd = folder(context, { trail: text });
+  const forms: readonly (readonly [name: string, bytes: Buffer, says: string])[] = [
+    ["trail.gz", gzipSync(text), "compressed with gzip: gunzip -c trail.gz |"],
+    ["trail.zst", Buffer.from("28b52ffd04000000", "hex"), "compressed with Zstandard: zstd -dc trail.zst |"],
+    ["trail.xz", Buffer.from("fd377a585a000004", "hex"), "compressed with xz: xz -dc trail.xz |"],
+    ["trail.bz2", Buffer.from("BZh91AY"), "compressed with bzip2: bzip2 -dc trail.bz2 |"],
+    ["utf-16", Buffer.from(`\ufeff${text}`, "utf16le"), "UTF-16: iconv -f UTF-16 -t UTF-8 utf-16 |"],
+    ["a b", gzipSync(text), "compressed with gzip: gunzip -c FILE |"],
+  ];
+  for (const [name, bytes, says] of forms) {
+    writeFileSync(join(cwd, name), bytes);
+    const io = bufferIo({ cwd });
+    assert.equal(await execute(["audit", "verify", "trail", name], io), 2);
+    const [out, err] = [io.out(), io.err()];
+    assert.equal(out, "");
+    assert.ok(err.startsWith(`gateway audit verify: ${name} is ${says} gateway audit verify -\n`), err);
+  }
+  const io = bufferIo({ stdin: Readable.from([gzipSync(text)]) });
+  assert.equal(await execute(["audit", "verify", "-"], io), 2);
+  assert.match(io.err(), /stdin is compressed with gzip: gunzip -c \| gateway audit verify -/);
 });
 
 test("an unreadable input is a usage error that names it", async (context) => {

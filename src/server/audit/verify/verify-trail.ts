@@ -155,7 +155,11 @@ export async function verifyTrail(inputs: Iterable<TrailInput>, options: VerifyO
   }
 
   checkCompleteness([...chains.values()], heads, (finding) => findings.add(finding));
-  if (records === 0) findings.add({ kind: "empty", message: "the input contains no audit records" });
+  if (records === 0)
+    findings.add({
+      kind: "empty",
+      message: "the input contains no audit records; each is a JSON object on a line of its own",
+    });
   return {
     chains: [...chains.values()].map((chain) => chainReport(chain, findings.isClean(chain.node, chain.kid))),
     findings: findings.listed,
