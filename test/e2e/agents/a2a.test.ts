@@ -354,3 +354,12 @@ test("a suspended agent is refused with the reason", async () => {
   assert.ok(sumOf(series, "gateway_requests_total", { route: "a2a", provider: "a2a:helper" }) > 10);
   await idle(gateway);
 });
+
+test("a client of the HTTP+JSON binding is told which binding an agent has here", async () => {
+  for (const path of ["/a2a/helper/message:send", "/a2a/helper/v1/message:stream", "/a2a/helper/tasks/t1"]) {
+    const answer = await call({ path });
+    assert.deepEqual([answer.status, codeOf(answer)], [404, "not_found"], path);
+    assert.match(answer.body.error?.message ?? "", /is served at `\/a2a\/NAME` alone, over JSON-RPC/, path);
+  }
+  assert.match((await call({ path: "/a2a/nobody/message:send" })).text, /No agent of this name is configured/);
+});

@@ -168,6 +168,11 @@ test("both names of a registered server reach it; no other name does", async () 
   }
   const unknown = await call({ path: "/mcp/nobody" });
   assert.deepEqual([unknown.status, unknown.body.error?.data?.code], [404, "not_found"]);
+  for (const path of ["/mcp/tools/mcp", "/mcp/tools/sse", "/mcp/com.example/tools/messages/x"]) {
+    const below = await call({ path });
+    assert.equal(below.status, 404, path);
+    assert.match(below.body.error?.message ?? "", /is served at `\/mcp\/NAME` alone, over Streamable HTTP/, path);
+  }
 });
 
 test("a rule on a tool and a rule on a tool argument refuse a call with an error for its request id", async () => {

@@ -36,6 +36,17 @@ export function parseAgentPath(url: string, fronted: FrontedSnapshot): AgentPath
   return { kind, fronted: fronted.at(kind, asked), name: asked, resource: isCard ? "card" : "call", query };
 }
 
+/** Returns the message for a path that names no server or agent. Clients of other transports add paths of their own. */
+export function unknownNameMessage({ kind, name }: AgentPath, fronted: FrontedSnapshot): string {
+  const what = kind === "mcp" ? "MCP server" : "agent";
+  for (let end = name.lastIndexOf("/"); end > 0; end = name.lastIndexOf("/", end - 1)) {
+    if (fronted.at(kind, name.slice(0, end)) === undefined) continue;
+    const binding = kind === "mcp" ? "Streamable HTTP" : "JSON-RPC";
+    return `The ${what} is served at \`/${kind}/NAME\` alone, over ${binding}, and this path goes on after its name.`;
+  }
+  return `No ${what} of this name is configured.`;
+}
+
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -46,7 +46,7 @@ import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import { forwardDuringVerdict } from "../model/hold-back-answer.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, parseCall } from "./agent-call.ts";
-import type { AgentPath } from "./agent-path.ts";
+import { type AgentPath, unknownNameMessage } from "./agent-path.ts";
 import { buildSentCall } from "./build-sent-call.ts";
 import { inspectCall } from "./inspect-call.ts";
 import { knownTool, rememberTools } from "./listed-tools.ts";
@@ -69,11 +69,8 @@ interface AgentRequest {
 export async function serveAgent(served: AgentRequest): Promise<void> {
   const { exchange, path, effective, snapshot, original, memory, usage, ports } = served;
   const { request, report } = exchange;
-  const { fronted, kind } = path;
-  if (fronted === undefined) {
-    const what = kind === "mcp" ? "MCP server" : "agent";
-    throw new GatewayError("not_found", `No ${what} of this name is configured.`);
-  }
+  const { fronted } = path;
+  if (fronted === undefined) throw new GatewayError("not_found", unknownNameMessage(path, snapshot.fronted));
   const { governancePorts } = ports;
   const layers = layersIn(request.headers["content-encoding"]);
   const isPlain = layers.length === 0;
