@@ -16,8 +16,9 @@ interface RequestCost {
 
 const CONNECTIONS = 32;
 const ROUNDS = 5;
-const REQUESTS = 2_000;
-const WARM_UP = 6_000;
+const REQUESTS = 4_000;
+/** A node that has just compiled a large document collects garbage and optimizes code for about 20,000 requests. */
+const WARM_UP = 30_000;
 /** Lines shown of a failed server's output. */
 const LAST_LINES = 5;
 
