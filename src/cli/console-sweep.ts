@@ -255,7 +255,7 @@ function atMostEvery(ms: number, { now }: Pick<Io, "now">): (work: () => void) =
   };
 }
 
-/** Returns a stream that passes each text written to it to `tell` as progress. */
+/** Returns a stream that passes each line written to it to `onLine`. */
 const lineWriter = (onLine: (line: string) => void): Writable =>
   new Writable({
     decodeStrings: false,

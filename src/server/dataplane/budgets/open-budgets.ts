@@ -184,7 +184,7 @@ export function openBudgets(options: BudgetsOptions): OpenBudgets {
       accounts.onLedgerChanged();
       return returned;
     },
-    async tell() {
+    async reportNow() {
       reportSoon(ledger);
       await reportSender.sendNow();
     },

@@ -115,7 +115,7 @@ export interface OpenBudgets extends Budgets {
   /** Returns the unused part of a share at once. Only used in a process that borrows. */
   giveBack(name: ShareName): ReturnedShare | undefined;
   /** Sends unreported charges immediately. Resolves once each report was answered or given up. */
-  tell(): Promise<void>;
+  reportNow(): Promise<void>;
   /** Stops reserving, returns unused units and reports charges. Takes at most two seconds, or one without a leader. */
   close(): Promise<void>;
 }

@@ -36,7 +36,7 @@ export function countTraffic(channel: Channel, plane: () => ReportedPlane | unde
     channel.send("beat", { connections, requests, inFlight, members } satisfies Heartbeat);
   };
   sendBeat();
-  channel.on("tell", sendBeat);
+  channel.on("flush", sendBeat);
   setInterval(sendBeat, HEARTBEAT_INTERVAL_MS);
   return {
     countConnection() {

@@ -9,15 +9,15 @@ import type { Channel } from "../channel/index.ts";
 const LIMIT_MS = 200;
 
 /** Answers catch-up requests in a worker. */
-export function answerCatchUp(channel: Channel, budgets: Pick<OpenBudgets, "tell">): void {
-  channel.answer("told", async () => {
-    await budgets.tell();
+export function answerCatchUp(channel: Channel, budgets: Pick<OpenBudgets, "reportNow">): void {
+  channel.answer("flushed", async () => {
+    await budgets.reportNow();
   });
 }
 
 /** Asks a worker to report everything. Resolves once it has, at the latest after 0.2 s. Never rejects. */
 export async function catchUp(channel: Channel): Promise<void> {
   // This message makes the worker send its gathered data, which therefore arrives before the answer.
-  channel.send("tell", null, true);
-  await channel.ask("told", null, AbortSignal.timeout(LIMIT_MS)).catch(() => undefined);
+  channel.send("flush", null, true);
+  await channel.ask("flushed", null, AbortSignal.timeout(LIMIT_MS)).catch(() => undefined);
 }

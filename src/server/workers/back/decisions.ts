@@ -19,7 +19,7 @@ export function sendRequestRecords(channel: Channel): DecisionSink {
     channel.send("decisions", encodeChunk(chunk.pack()));
     chunk = new RecordChunk();
   };
-  channel.on("tell", flush);
+  channel.on("flush", flush);
   return {
     record(request) {
       chunk.add(request);

@@ -26,7 +26,7 @@ export function createKeyedBatch<Item>(channel: Channel, type: string, limit: nu
     channel.send(type, [...items.values()]);
     items = new Map();
   };
-  channel.on("tell", flush);
+  channel.on("flush", flush);
   return {
     getOrCreate(key, make) {
       const known = items.get(key);

@@ -97,7 +97,7 @@ export function sendFinished(channel: Channel): SummarySink {
       sending ??= setImmediate(sendInTurns);
     } else scheduleCheck();
   };
-  channel.on("tell", () => {
+  channel.on("flush", () => {
     clearImmediate(sending);
     sending = undefined;
     rows = rows.slice(-MAX_FINISHED);

@@ -36,7 +36,7 @@ export function sendStatistics(channel: Channel): WriteOnlyStatistics {
   const known = new Map<string, ProviderStatistics>();
   /** Pending reports of failures whose errors have not been read completely. */
   const pendingFailures = new Set<() => void>();
-  channel.on("tell", () => {
+  channel.on("flush", () => {
     for (const send of pendingFailures) send();
   });
 

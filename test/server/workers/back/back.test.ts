@@ -107,7 +107,7 @@ test("the last refused request is the last over all workers, whichever reports f
   const later = sendRefusals(two.worker);
   later.refused({ ...overloaded, requestId: "second" });
   later.refused({ ...overloaded, requestId: "third" });
-  two.node.send("tell", null, true);
+  two.node.send("flush", null, true);
   await until(() => refusals.read()[0]?.lastMinute === 3, "all are told");
   assert.equal(refusals.read()[0]?.lastRequest, "third");
 });
@@ -124,7 +124,7 @@ test("of a flood of finished requests the last ones are reported in order, and a
   assert.deepEqual(ids(), last);
   rows.length = 0;
   for (let at = 0; at < 9_000; at += 1) finished({ ...ENDED, id: `r${at}` });
-  pair.node.send("tell", null, true);
+  pair.node.send("flush", null, true);
   await until(() => rows.length >= 2_000, "told to who asks");
   assert.deepEqual(ids(), last);
   rows.length = 0;

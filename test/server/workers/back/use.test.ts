@@ -82,7 +82,7 @@ test("usage summed and reported gives the same total", async () => {
         add(use);
       }
       run += 1;
-      pair.node.send("tell", null, true);
+      pair.node.send("flush", null, true);
       pair.node.send("ended", run, true);
       await eventually("the end of the run", () => done === run);
       assert.deepEqual(reported(accumulator), reported(direct));

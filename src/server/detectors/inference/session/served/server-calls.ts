@@ -18,7 +18,7 @@ interface Calls {
   readonly settle: (message: Extract<ToSession, { readonly kind: "answered" | "unanswered" }>) => void;
 }
 
-export function createCalls(tell: (message: CallMessage, transfer: readonly ArrayBuffer[]) => void): Calls {
+export function createCalls(post: (message: CallMessage, transfer: readonly ArrayBuffer[]) => void): Calls {
   const waiting = new Map<number, { resolve(answer: ServerAnswer): void; reject(error: Error): void }>();
   let calls = 0;
   return {
@@ -28,7 +28,7 @@ export function createCalls(tell: (message: CallMessage, transfer: readonly Arra
       return new Promise<ServerAnswer>((resolve, reject) => {
         const onAbort = (): void => {
           waiting.delete(call);
-          tell({ kind: "hang-up", call }, []);
+          post({ kind: "hang-up", call }, []);
           reject(signal.reason as Error);
         };
         const settled = (): void => {
@@ -46,7 +46,7 @@ export function createCalls(tell: (message: CallMessage, transfer: readonly Arra
           },
         });
         signal.addEventListener("abort", onAbort, { once: true });
-        tell({ kind: "call", call, ask }, ask.body === null ? [] : [ask.body.buffer]);
+        post({ kind: "call", call, ask }, ask.body === null ? [] : [ask.body.buffer]);
       });
     },
     settle(message) {
