@@ -60,6 +60,12 @@ export const CHAT_FIELDS = [
   "usage",
 ] as const;
 
+/**
+ * Members that some providers add to their answers and official SDKs send back: signatures (Gemini), generated images (OpenRouter),
+ * calls of the provider's own tools (Groq). They mean nothing to another provider.
+ */
+export const REPLAYED_MEMBERS = ["extra_content", "images", "executed_tools"] as const;
+
 /** Members of objects in a chat completion request. */
 export const CHAT = {
   streamOptions: names("include_usage", "include_obfuscation"),
@@ -93,10 +99,11 @@ export const CHAT = {
     "reasoning",
     "reasoning_details",
     "thinking_blocks",
+    ...REPLAYED_MEMBERS,
   ),
   toolAnswer: names("role", "content", "name", "cache_control", "tool_call_id"),
   /** Tool call. `index` occurs in streams, and clients send back calls that they assembled from a stream. */
-  toolCall: names("id", "type", "function", "custom", "index"),
+  toolCall: names("id", "type", "function", "custom", "index", "extra_content"),
   /**
    * Called function. The official SDK's helpers leave `parsed_arguments` in calls that clients send back, and `parsed` in
    * messages.

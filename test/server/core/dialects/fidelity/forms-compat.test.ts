@@ -147,11 +147,17 @@ testForms({
       capability: "hint",
       place: "messages[0].name",
     },
+    ...["annotations", "extra_content", "images", "executed_tools"].map((field) => ({
+      title: `replayed ${field}`,
+      request: replays({ [field]: [{ type: "a" }] }),
+      capability: "hint" as const,
+      place: `messages[1].${field}`,
+    })),
     {
-      title: "a replayed annotation",
-      request: replays({ annotations: [{ type: "url_citation" }] }),
+      title: "a replayed signature of a call",
+      request: replays({ tool_calls: [{ id: "c", function: { name: "f" }, extra_content: {} }] }),
       capability: "hint",
-      place: "messages[1].annotations",
+      place: "messages[1].tool_calls[0].extra_content",
     },
     ...["reasoning_content", "reasoning"].map((field) => ({
       title: `${field} without a signature`,

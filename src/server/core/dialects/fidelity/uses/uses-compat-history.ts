@@ -4,7 +4,7 @@
  */
 import { listOf, objectOf, type Values } from "../../json/json-values.ts";
 import { dataUriType, isHttpsUrl, isKnownImageType, isText } from "../dialect-forms.ts";
-import { CHAT } from "../known-fields.ts";
+import { CHAT, REPLAYED_MEMBERS } from "../known-fields.ts";
 import type { UseList } from "./use-list.ts";
 
 /** Latest turn of the assistant, which may consist of several messages. */
@@ -154,7 +154,9 @@ function readFile(file: Values | undefined, takesMedia: boolean, uses: UseList):
 function readAssistant(message: Values, turn: LatestTurn, uses: UseList): void {
   readMessage(message, CHAT.assistant, false, uses);
   if (objectOf(message.audio) !== undefined) uses.addLost("audio_output", "audio");
-  if (listOf(message.annotations).length > 0) uses.lose("hint", "annotations");
+  for (const name of ["annotations", ...REPLAYED_MEMBERS]) {
+    if (listOf(message[name]).length > 0 || objectOf(message[name]) !== undefined) uses.lose("hint", name);
+  }
   turn.hasCalls = readCalls(message, uses) || turn.hasCalls;
   turn.hasThinking = readThought(message, uses) || turn.hasThinking;
 }
@@ -167,6 +169,7 @@ function readCalls(message: Values, uses: UseList): boolean {
     uses.add("tools");
     uses.enterPart("tool_calls", index);
     uses.checkMembers(call, CHAT.toolCall);
+    if (objectOf(call.extra_content) !== undefined) uses.lose("hint", "extra_content");
     if (call.type === "custom") uses.add("custom_tools");
     else if (call.type === "function" || call.type === undefined || call.type === null)
       readCalled(call.function, "function", uses);
