@@ -21,7 +21,7 @@ export function explain({ status, code, message, cause, details }: AdminError, a
     case "unintelligible":
       return {
         text: `${addressText(address)}: ${message}`,
-        remedy: "the address of a gateway's admin API; another server answers here",
+        remedy: "the address that `admin.listen` of the node file names; this one does not answer as the admin API",
         isUnreachable: false,
       };
     case "unauthenticated": {

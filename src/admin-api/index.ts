@@ -56,7 +56,7 @@ export type {
   SourceRevision,
 } from "./operations/sources.ts";
 export { paramOf, type QueryParam } from "./parse-query-param.ts";
-export { readJson, readText, refusalOf, throwIfRefused } from "./read-admin-answer.ts";
+export { isDataPlaneNotFound, readJson, readText, refusalOf, throwIfRefused } from "./read-admin-answer.ts";
 export { rehearsalCoverage, rehearsalSummary } from "./rehearsal-summary.ts";
 export { bodyShapeOf, type RequestContentType as SentAs } from "./request-content-type.ts";
 export { cellText, csvLines } from "./result-csv.ts";

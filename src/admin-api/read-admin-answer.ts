@@ -43,11 +43,23 @@ export function refusalOf(status: number, body: string): AdminError {
   } catch (cause) {
     return notJsonError(status, cause);
   }
+  if (isDataPlaneNotFound(status, parsed)) {
+    return new AdminError(status, "unintelligible", "This is the address for clients of models, not the admin API.");
+  }
   const { error } = (parsed ?? {}) as { readonly error?: { code?: unknown; message?: unknown; details?: unknown } };
   if (typeof error?.code !== "string" || typeof error.message !== "string") {
     return new AdminError(status, "unintelligible", `The answer (${status}) is not an error of the admin API.`);
   }
   return new AdminError(status, error.code, error.message, { details: error.details });
+}
+
+/**
+ * Returns whether the data plane of a gateway answered a path of the admin API. Its errors have a type, as those of the providers,
+ * and errors of the admin API have none.
+ */
+export function isDataPlaneNotFound(status: number, body: unknown): boolean {
+  const { error } = (body ?? {}) as { readonly error?: { code?: unknown; type?: unknown } | null };
+  return status === 404 && error?.code === "not_found" && typeof error.type === "string";
 }
 
 function notJsonError(status: number, cause: unknown): AdminError {

@@ -7,6 +7,7 @@
  */
 
 import type { RequestOptions } from "node:http";
+import { isDataPlaneNotFound } from "../../admin-api/index.ts";
 import { anySignal } from "../../base/index.ts";
 import { field, isBearerToken, type TokenKind, text } from "./sign-in-entry.ts";
 import { failureCode, printable, SignInError, tlsHint } from "./sign-in-errors.ts";
@@ -36,6 +37,11 @@ export type Caller =
 /** Returns the sign-in options; empty if the configuration has no `login` block. */
 export async function readOffers(url: string, signal: AbortSignal): Promise<readonly SignInOffer[]> {
   const { status, body } = await get(`${url}/admin/v1/login`, undefined, signal);
+  if (isDataPlaneNotFound(status, body)) {
+    throw new SignInError(
+      `${url} is the address for clients of models, not the admin API; use the one that \`admin.listen\` of the node file names`,
+    );
+  }
   if (status === 404) return [];
   if (status !== 200) {
     // A listener with TLS answers plain HTTP so. Only the code is used, since any server may have answered.

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createOne, logged, SLOW_MS } from "../config/support/nodes.ts";
 import type { Document } from "../support/config.ts";
+import { runProgram } from "../support/gateway.ts";
 import { atEnd, eventually, within } from "../support/wait.ts";
 import { startIssuer } from "./support/issuer.ts";
 import { planeOf, preparePlane, startPlane } from "./support/plane.ts";
@@ -46,6 +47,30 @@ test("the admin socket belongs to its owner alone, is replaced after a crash, an
   assert.equal((await node.client.call("get_status")).ready, true);
   await node.stop();
   await assert.rejects(lstat(path), { code: "ENOENT" });
+});
+
+test("verbs that call the address for clients of models say so", async (t) => {
+  const { gateway } = await startPlane(t);
+  const calls: readonly (readonly [args: readonly string[], words: RegExp])[] = [
+    [
+      ["status", "-url", gateway.url],
+      /^gateway status: .*: This is the address for clients of models, not the admin API\.\ntry: the address that `admin\.listen`/,
+    ],
+    [["get", "-url", gateway.url, "keys"], /^gateway get: .*: This is the address for clients of models/],
+    [
+      ["query", "-url", gateway.url, "select 1 from keys"],
+      /^gateway query: .*: This is the address for clients of models/,
+    ],
+    [
+      ["login", gateway.url],
+      /^gateway login: .* is the address for clients of models, not the admin API; use the one that `admin\.listen`/,
+    ],
+  ];
+  for (const [args, words] of calls) {
+    const program = runProgram(t, { args, env: { HOME: "/nonexistent" } });
+    assert.equal((await program.ended).status, 1);
+    assert.match(program.stderr(), words);
+  }
 });
 
 test("a body with a duplicate member or a document with a duplicate key changes nothing, on the socket or the listener", async (t) => {
