@@ -62,8 +62,8 @@ const dialog = (name: string, title: string, [command, row, chord]: readonly [st
 const PULSE_SHOWS = /REQUESTS +[1-9]/;
 /** The failures of the row appear below. */
 const PROVIDERS_SHOW = /attempt \d[\s\S]*attempt \d/;
-/** Waits for what is above the alerts, and for the last changes too where there is room for them. */
-const overview: Shot["act"] = (terminal) => terminal.until(/(?:RECENT|TRAFFIC)[\s\S]*team-research[\s\S]*beta-labs/);
+/** Waits for what is above the alerts, and for the advice on the first one. */
+const overview: Shot["act"] = (terminal) => terminal.until(/TRAFFIC[\s\S]*team-research[\s\S]* do {2}.*fails/);
 const providers: Shot["act"] = (terminal) => go(terminal, "providers", /judge-local/);
 
 /** Every node has the budgets, so there is one row per node. */
@@ -108,7 +108,7 @@ const WHOLE: readonly Shot[] = [
     name: "overview-80x24",
     title: "The overview in 80 columns",
     ...SMALL,
-    act: (terminal) => terminal.until(/FAIL +acme-chat[\s\S]*team-research[\s\S]*beta-labs/),
+    act: (terminal) => terminal.until(/FAIL +acme-chat[\s\S]*team-research[\s\S]* do {2}.*fails/),
   },
   {
     name: "overview-ascii",
