@@ -125,8 +125,8 @@ async function restoresBothWays(t: TestContext, cluster: TestCluster, { old, isH
 test("a build that changes the meaning of a command without a new feature level is detected by a mixed cluster", async (t) => {
   const broken = await patchedProgram({
     path: "src/server/core/state/commands/suspensions.ts",
-    from: "suspensionRows.write({ ...given, at: now",
-    to: "suspensionRows.write({ ...given, reason: `${given.reason} `, at: now",
+    from: "suspensionRows.write({ ...params, at: now",
+    to: "suspensionRows.write({ ...params, reason: `${params.reason} `, at: now",
   });
   atEnd(t, broken.remove);
   const steps = [{ id: "n3", program: broken.program }];
