@@ -17,7 +17,7 @@ interface RequestCost {
 const CONNECTIONS = 32;
 const ROUNDS = 5;
 const REQUESTS = 4_000;
-/** A node that has just compiled a large document collects garbage and optimizes code for about 20,000 requests. */
+/** Requests before the measurement: with fewer, a node that has just compiled a large document still optimizes its code in it. */
 const WARM_UP = 30_000;
 /** Lines shown of a failed server's output. */
 const LAST_LINES = 5;
