@@ -55,16 +55,20 @@ function forgetful(member: ClusterMemberRecord, isMet: boolean): AttentionItem {
 /** Silence in milliseconds; members that are silent for longer count as equally silent when alerts are sorted. */
 const LONG_SILENCE_MS = 3_600_000;
 
-/** Describes the silence of a member. Only a leader measures how long it lasts; other nodes see that they are not connected. */
-function silenceOf(member: ClusterMemberRecord, leader: string | undefined): string {
+/**
+ * Describes the silence of a member, and what this node does not know of it. Only a leader measures how long a silence lasts; other
+ * nodes see that they are not connected.
+ */
+function silenceOf(member: ClusterMemberRecord, leader: string | undefined): readonly [state: string, unknown: string] {
   const { last_contact_ms: ms } = member;
   // Rows of older nodes have no such column.
   const node = member.node || "this node";
-  if (ms !== null) return `silent ${contactText(ms)}`;
-  if (leader === undefined) return `silent, as ${node} sees it; no leader knows for how long`;
-  return leader === node
-    ? `silent since before ${node} led`
-    : `silent, as ${node} sees it; the leader ${leader} knows for how long`;
+  if (ms !== null) return [`silent ${contactText(ms)}`, ""];
+  if (leader === node) return [`silent since before ${node} led`, ""];
+  return [
+    "silent",
+    `; as ${node} sees it, ${leader === undefined ? "no leader" : `the leader ${leader}`} knows for how long`,
+  ];
 }
 
 function silent(
@@ -73,6 +77,7 @@ function silent(
   leader: string | undefined,
 ): AttentionItem {
   const { id, last_contact_ms: ms } = member;
+  const [state, unknown] = silenceOf(member, leader);
   const left = `${reachable} of ${plural(voters, "voter")} reachable, quorum ${quorum}`;
   return {
     id: `member:${id}`,
@@ -82,7 +87,7 @@ function silent(
     what: "MEMBER",
     kind: "member",
     name: id,
-    text: `${silenceOf(member, leader)}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}`,
+    text: `${state}; ${left}${isMet ? "" : ": NO QUORUM, NOTHING CAN BE WRITTEN"}${unknown}`,
     target: { place: { view: "cluster" }, row: id },
     json: member,
   };

@@ -84,7 +84,7 @@ export async function openAcceptor(
   instruments: Instruments,
   log: Log,
 ): Promise<Acceptor> {
-  const { host, port } = await resolveListenAddress(listen);
+  const { host, port, release } = await reserveListenAddress(listen);
   const receivers = new Set<Receiver>();
   const waiting = new Set<Socket>();
   /** Timeouts of connections that wait for a worker or are assigned to one. */
@@ -248,6 +248,7 @@ export async function openAcceptor(
     },
     async listen() {
       recordBaselineDescriptors();
+      await release();
       await startListening(server, host, port);
       // Accepting fails, for example, when no descriptor is free. The listener stays open and accepts again later.
       server.on("error", (error) => log.warn("data plane failed to accept", { error }));
@@ -261,26 +262,33 @@ export async function openAcceptor(
       });
     },
     close() {
+      void release();
       for (const socket of [...waiting]) discard(socket);
     },
   };
 }
 
+interface ReservedAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Frees the port for the listener. */
+  release(): Promise<void>;
+}
+
 /**
- * Resolves the address before anything can connect, because workers must know it first. If the system chooses the port, the port
- * is bound here and released again.
+ * Resolves the address before clients can connect, because workers must know it first. A port that the system chooses is kept
+ * until the listener opens, seconds later: otherwise the system could give it to another process.
  */
-async function resolveListenAddress(listen: string): Promise<{ readonly host: string; readonly port: number }> {
+async function reserveListenAddress(listen: string): Promise<ReservedAddress> {
   const parsed = parseAddress(listen);
   if (parsed === undefined) throw new Error(`cannot listen: ${listen} is not host:port or :port`);
   const host = parsed.host === undefined ? "::" : (await lookup(parsed.host)).address;
-  if (parsed.port !== 0) return { host, port: parsed.port };
-  const server = createServer();
+  if (parsed.port !== 0) return { host, port: parsed.port, release: async () => undefined };
+  const server = createServer((socket) => socket.destroy());
   await startListening(server, host, 0);
+  server.unref();
   const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return { host, port };
+  return { host, port, release: () => new Promise((done) => void server.close(() => done())) };
 }
 
 async function startListening(server: Server, host: string, port: number): Promise<void> {
