@@ -224,3 +224,21 @@ for (const [what, given] of Object.entries(LATE)) {
     assert.deepEqual(JSON.parse(remembered.get(String(first?.["id"])) ?? ""), first);
   });
 }
+
+test("many annotations after a long text cost about as much as before its end", () => {
+  const pages = Array.from({ length: 2_000 }, () => say({ annotations: [annotated("a", 0, 1)] }));
+  const text = say({ content: "x".repeat(200_000) });
+  const timeOf = (given: readonly Sent[]): number => {
+    const bytes = bytesOf(given);
+    const startedAt = performance.now();
+    const { frames, problem } = translate("chat", [bytes], termsOf());
+    const elapsed = performance.now() - startedAt;
+    assert.equal(problem, undefined);
+    assert.equal(annotationsOf(responseOf(frames)).flat().length, pages.length);
+    return elapsed;
+  };
+  const before = (): number => timeOf([text, ...pages, say(call(0, "c", "f", "{}")), say({}, "tool_calls"), DONE]);
+  const after = (): number => timeOf([text, say(call(0, "c", "f", "{}")), ...pages, say({}, "tool_calls"), DONE]);
+  const [early, late] = [before, after].map((run) => Math.min(run(), run(), run()));
+  assert.ok((late ?? 0) < 10 * (early ?? 0), `${late} ms after the text, ${early} ms before its end`);
+});

@@ -46,6 +46,8 @@ interface Part {
   /** JSON texts of the log probabilities. */
   readonly logprobs: string[];
   readonly annotations: Annotation[];
+  /** Length of the finished text in characters, once it was needed. */
+  characters?: number;
 }
 
 export class MessageItem {
@@ -58,6 +60,8 @@ export class MessageItem {
   #open: Part | undefined;
   /** Latest finished text, and its position among the parts. */
   #lastText: { readonly part: Part; readonly position: number } | undefined;
+  /** Whether `#parts` lacks annotations of the latest finished text. */
+  #lacksAnnotations = false;
   #status: ItemStatus = "completed";
 
   constructor({ id, index }: ItemPosition, events: EventLog) {
@@ -79,7 +83,10 @@ export class MessageItem {
     if (kind === "refusal") this.#events.write("response.refusal.done", `${at}"refusal":${text},`);
     else this.#events.write("response.output_text.done", `${at}"text":${text},"logprobs":[${part.logprobs.join()}],`);
     this.#events.write("response.content_part.done", `${at}"part":${whole},`);
-    if (kind === "output_text") this.#lastText = { part, position: this.#parts.length };
+    if (kind === "output_text") {
+      this.#addLateAnnotations();
+      this.#lastText = { part, position: this.#parts.length };
+    }
     this.#parts.push(whole);
   }
 
@@ -103,10 +110,19 @@ export class MessageItem {
       return;
     }
     if (this.#lastText === undefined) return;
+    const { part } = this.#lastText;
+    const index = part.annotations.push(annotation) - 1;
+    this.#lacksAnnotations = true;
+    this.#writeAnnotation(part, index, annotationText(annotation, part));
+  }
+
+  /** Writes the latest finished text again. It is done once for all late annotations, since the text may be long. */
+  #addLateAnnotations(): void {
+    if (!this.#lacksAnnotations || this.#lastText === undefined) return;
     const { part, position } = this.#lastText;
-    part.annotations.push(annotation);
-    this.#parts[position] = textPart(JSON.stringify(part.text), part.logprobs.join(), annotationsOf(part).join());
-    this.#writeAnnotations(part, part.annotations.length - 1);
+    const annotations = part.annotations.map((annotation) => annotationText(annotation, part));
+    this.#parts[position] = textPart(JSON.stringify(part.text), part.logprobs.join(), annotations.join());
+    this.#lacksAnnotations = false;
   }
 
   refusal(text: string): void {
@@ -118,23 +134,27 @@ export class MessageItem {
   close(status: ItemStatus): string {
     this.endPart();
     this.#status = status;
-    return itemDone(this.#events, this.#index, this.itemText);
+    return itemDone(this.#events, this.#index, this.itemText());
   }
 
-  /** Finished item as JSON text. */
-  get itemText(): string {
+  /** Returns the finished item as JSON text. */
+  itemText(): string {
+    this.#addLateAnnotations();
     return `{"id":"${this.id}","type":"message","status":"${this.#status}","role":"assistant","content":[${this.#parts.join()}]}`;
   }
 
-  /** Writes the events of the part's annotations from the position `first` on. Returns their JSON texts, joined by commas. */
-  #writeAnnotations(part: Part, first = 0): string {
-    const written = annotationsOf(part);
-    for (const [index, annotation] of written.entries()) {
-      if (index < first) continue;
-      const members = `${part.at}"annotation_index":${index},"annotation":${annotation},`;
-      this.#events.write("response.output_text.annotation.added", members);
-    }
+  /** Writes the events of the part's annotations. Returns their JSON texts, joined by commas. */
+  #writeAnnotations(part: Part): string {
+    const written = part.annotations.map((annotation) => annotationText(annotation, part));
+    for (const [index, text] of written.entries()) this.#writeAnnotation(part, index, text);
     return written.join();
+  }
+
+  #writeAnnotation({ at }: Part, index: number, text: string): void {
+    this.#events.write(
+      "response.output_text.annotation.added",
+      `${at}"annotation_index":${index},"annotation":${text},`,
+    );
   }
 
   #partOf(kind: Part["kind"]): Part {
@@ -148,12 +168,10 @@ export class MessageItem {
   }
 }
 
-/** Returns the JSON texts of the part's annotations. */
-function annotationsOf({ text, annotations }: Part): readonly string[] {
-  const end_index = annotations.length === 0 ? 0 : charactersIn(text);
-  return annotations.map(({ title, url, start = 0, end = end_index }) =>
-    JSON.stringify({ type: "url_citation", start_index: start, end_index: end, title, url }),
-  );
+/** Returns an annotation of a finished text as JSON text. */
+function annotationText({ title, url, start = 0, end }: Annotation, part: Part): string {
+  part.characters ??= charactersIn(part.text);
+  return JSON.stringify({ type: "url_citation", start_index: start, end_index: end ?? part.characters, title, url });
 }
 
 function textPart(text: string, logprobs: string, annotations: string): string {

@@ -50,6 +50,8 @@ export class ResponseWriter {
   #open: Item | undefined;
   /** Latest finished message, and its position in the output. */
   #lastMessage: { readonly item: MessageItem; readonly position: number } | undefined;
+  /** Whether the output lacks annotations of the latest finished message. */
+  #lacksAnnotations = false;
   #sealedParts: SealedParts = noSealedParts();
   #itemCount = 0;
   /** Whether there was a message or a call. Some clients endlessly repeat a request that is answered without either. */
@@ -104,10 +106,18 @@ export class ResponseWriter {
       return;
     }
     if (this.#lastMessage === undefined) return;
+    this.#lastMessage.item.annotate(annotation);
+    this.#lacksAnnotations = true;
+  }
+
+  /** Writes the latest finished message again if annotations followed it, once for all of them. */
+  #addLateAnnotations(): void {
+    if (!this.#lacksAnnotations || this.#lastMessage === undefined) return;
     const { item, position } = this.#lastMessage;
-    item.annotate(annotation);
-    this.#output[position] = item.itemText;
-    this.#stamp.remember?.(item.id, item.itemText);
+    const text = item.itemText();
+    this.#output[position] = text;
+    this.#stamp.remember?.(item.id, text);
+    this.#lacksAnnotations = false;
   }
 
   /** Returns whether the answer has room for an image of that length of base64, and reserves it. */
@@ -205,6 +215,7 @@ export class ResponseWriter {
       shortage === undefined
         ? { status: "completed", completedAt: Math.max(now, this.#stamp.created) }
         : { status: "incomplete", reason: shortage };
+    this.#addLateAnnotations();
     this.#last = this.#response?.text(progress, this.#output, usage) ?? "";
     this.#events.write(`response.${status}`, `"response":${this.#last},`);
   }
@@ -212,6 +223,7 @@ export class ResponseWriter {
   /** Fails the response and returns the last frames. The open item stays open, since it was never completed. */
   fail(failure: Failure, usage: Usage | undefined): string {
     this.begin();
+    this.#addLateAnnotations();
     const { code, message } = failure;
     this.#last = this.#response?.text({ status: "failed", error: { code, message } }, this.#output, usage) ?? "";
     return this.takeFrames() + failureFrames(failure, this.#last, this.#events.sequence);
@@ -249,7 +261,10 @@ export class ResponseWriter {
         ? item.close(blocksOf(item.fullText, this.#sealedParts), this.#terms.seal)
         : item.close(status);
     this.#sealedParts = noSealedParts();
-    if (item.kind === "message") this.#lastMessage = { item, position: this.#output.length };
+    if (item.kind === "message") {
+      this.#addLateAnnotations();
+      this.#lastMessage = { item, position: this.#output.length };
+    }
     this.#output.push(text);
     this.#stamp.remember?.(item.id, text);
   }
