@@ -116,7 +116,7 @@ function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<
       item.id,
       console.alertText(item, context.now),
     ]);
-    const heads = ["alert", "name", "says"].map((name) => ({ name, isNumeric: false }));
+    const heads = ["alert", "name", "details"].map((name) => ({ name, isNumeric: false }));
     yield* tableLines(heads, alerts, io.columns());
   }
   yield* adviceLines(shown, console);

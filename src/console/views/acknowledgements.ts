@@ -84,9 +84,9 @@ const COLUMNS: readonly Column<Row>[] = [
     sortKey: ({ record }) => Date.parse(record.until),
   },
   {
-    id: "says",
-    head: "SAYS",
-    letter: "y",
+    id: "details",
+    head: "DETAILS",
+    letter: "d",
     width: { least: 16, flex: 3 },
     align: "left",
     priority: 4,

@@ -36,9 +36,9 @@ import { requestsOffer } from "./requests.ts";
 
 const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
   {
-    id: "what",
-    head: "WHAT",
-    letter: "w",
+    id: "alert",
+    head: "ALERT",
+    letter: "l",
     width: 9,
     align: "left",
     priority: 1,
@@ -54,10 +54,10 @@ const columnsOf = (isReadOnly: boolean): readonly Column<AttentionItem>[] => [
     ({ name }) => name,
   ),
   {
-    id: "says",
-    head: "SAYS",
-    letter: "s",
-    // Two blanks, `WHAT` and `NAME` leave this much of the narrowest terminal.
+    id: "details",
+    head: "DETAILS",
+    letter: "d",
+    // Two blanks, `ALERT` and `NAME` leave this much of the narrowest terminal.
     width: { least: 28, flex: 6 },
     align: "left",
     priority: 1,
@@ -260,7 +260,7 @@ const forbiddenLines = (context: Context): readonly Line[] => [
 /** Returns the text of an alert, and what to do about it. */
 function alertLines(item: AttentionItem, now: number): readonly Line[] {
   const advice = adviceOf(item);
-  const text = labeledLine("says", shown(alertText(item, now)));
+  const text = labeledLine("details", shown(alertText(item, now)));
   if (advice === undefined) return [text];
   const { todo, keys, command } = advice;
   return [
@@ -283,7 +283,7 @@ export const overviewView: View = {
     kind: "table",
     table,
     turn: endedAcknowledgements,
-    sort: { column: "what", isDescending: false },
+    sort: { column: "alert", isDescending: false },
     above: overviewAbove,
     aboveRows: overviewRows,
     empty(context) {

@@ -45,9 +45,9 @@ const COLUMNS: readonly Column<Row>[] = [
     sortKey: ({ value: { isBad, state } }) => `${isBad ? 0 : 1}${state}`,
   },
   {
-    id: "says",
-    head: "SAYS",
-    letter: "y",
+    id: "details",
+    head: "DETAILS",
+    letter: "d",
     width: { least: 20, flex: 3 },
     align: "left",
     priority: 2,
@@ -103,7 +103,7 @@ function describe(id: string, context: Context): readonly Line[] {
   return [
     labeledLine("object", shown(`${node.kind} ${node.name}`.trim(), "strong")),
     ...(node.state === "" ? [] : [labeledLine("state", shown(node.state, node.tone))]),
-    labeledLine("says", shown(node.says(context.now))),
+    labeledLine("details", shown(node.says(context.now))),
     BLANK,
     ...linesOfFields(node.json),
   ];

@@ -65,7 +65,7 @@ test("a node without a deployment document is told apart from one that fails to 
 
 test("the pane of the overview has the whole text, what to do, the keys and the command", () => {
   const pane = textsOf(bodyOf(overviewView).pane?.("provider:acme-chat", incident) ?? []);
-  assert.match(pane[0] ?? "", /^says +61\.0 % of attempts fail/);
+  assert.match(pane[0] ?? "", /^details +61\.0 % of attempts fail/);
   assert.deepEqual(pane.slice(1), [
     "do        find out why it fails, then suspend it until it works",
     "keys      Enter shows its failures, s suspends it",
@@ -91,5 +91,5 @@ test("the column of what an alert says is on the narrowest screen too", () => {
     const width = columns.find((column) => column.id === id)?.width ?? 0;
     return typeof width === "number" ? width : width.least;
   };
-  assert.ok(widthOf("what") + widthOf("name") + widthOf("says") + 4 <= 60 - 4);
+  assert.ok(widthOf("alert") + widthOf("name") + widthOf("details") + 4 <= 60 - 4);
 });

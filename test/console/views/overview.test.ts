@@ -73,9 +73,9 @@ test("ids are stable, and severity has a tone and a mark", () => {
     "budget:team-research/shared",
     "suspension:provider:beta-labs",
   ]);
-  assert.equal(cellOf(overviewView, incident, "provider:acme-chat", "what").tone, "fail");
-  assert.equal(cellOf(overviewView, incident, "budget:team-research/shared", "what").tone, "warn");
-  assert.equal(cellOf(overviewView, incident, "suspension:provider:beta-labs", "what").tone, "off");
+  assert.equal(cellOf(overviewView, incident, "provider:acme-chat", "alert").tone, "fail");
+  assert.equal(cellOf(overviewView, incident, "budget:team-research/shared", "alert").tone, "warn");
+  assert.equal(cellOf(overviewView, incident, "suspension:provider:beta-labs", "alert").tone, "off");
 });
 
 test("a failing provider shows where its requests go, or that nothing takes over", () => {

@@ -94,7 +94,7 @@ const contextFor = (subject: string | undefined, answers: Partial<Readable> = AN
 function treeOf(subject: string, answers: Partial<Readable> = ANSWERS): readonly string[] {
   const table = tableOfView(xrayView, contextFor(subject, answers));
   return Array.from({ length: table.count }, (_, at) =>
-    ["object", "state", "says"].map((id) => cellAt(table, at, id, NOW)).join(" | "),
+    ["object", "state", "details"].map((id) => cellAt(table, at, id, NOW)).join(" | "),
   );
 }
 
