@@ -111,6 +111,8 @@ export const PEERS = {
   /** Tests Prometheus rules; the version is the distribution's. */
   /** Changes the clock of a process while it runs. */
   libfaketime: aptLibrary("libfaketime", `usr/lib/${TRIPLET}/faketime/libfaketime.so.1`),
+  /** Delays the system calls of a process while it runs. */
+  strace: aptProgram(["strace", "libunwind8"], "usr/bin/strace", "strace"),
   promtool: aptPackage("prometheus", "usr/bin/promtool"),
   logrotate: aptProgram(["logrotate", "libpopt0"], "usr/sbin/logrotate", "logrotate"),
   /** Renders Kubernetes charts; compiled, which takes minutes. */

@@ -207,7 +207,8 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     });
   };
 
-  const write: Cluster["write"] = async (command, { by, timeoutMs, signal: aborted, idempotency }) => {
+  const write: Cluster["write"] = async (command, options) => {
+    const { by, timeoutMs, signal: aborted, idempotency, waitsForApply = true } = options;
     if (concurrentWrites >= MAX_CONCURRENT_WRITES)
       throw new ClusterError("busy", "too many writes are in progress: try again");
     lastSequence += 1;
@@ -230,7 +231,7 @@ export async function openCluster(options: OpenClusterOptions, signal?: AbortSig
     concurrentWrites += 1;
     const begunAt = performance.now();
     try {
-      const asked: Ask = { kind: "write", command: encoded, timeoutMs: clampTimeout(timeoutMs) };
+      const asked: Ask = { kind: "write", command: encoded, timeoutMs: clampTimeout(timeoutMs), waitsForApply };
       const result = (await ask(asked, aborted)) as CommandResult;
       onWritten?.((performance.now() - begunAt) / 1_000);
       return result;

@@ -16,7 +16,12 @@ export interface Failure {
 
 export type Ask =
   /** Encoded command, including client and sequence. */
-  | { readonly kind: "write"; readonly command: Uint8Array; readonly timeoutMs: number }
+  | {
+      readonly kind: "write";
+      readonly command: Uint8Array;
+      readonly timeoutMs: number;
+      readonly waitsForApply: boolean;
+    }
   | { readonly kind: "read-barrier"; readonly timeoutMs: number }
   | { readonly kind: "prune"; readonly keep: readonly string[]; readonly timeoutMs: number }
   | { readonly kind: "remove"; readonly id: string; readonly timeoutMs: number }

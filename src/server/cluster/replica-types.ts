@@ -39,7 +39,8 @@ export interface ReplicaParts {
 }
 
 export interface Replica {
-  write(command: Uint8Array, timeoutMs: number): Promise<CommandResult>;
+  /** Writes a command. `waitsForApply`: whether to wait until its effect is readable on this node. */
+  write(command: Uint8Array, timeoutMs: number, waitsForApply?: boolean): Promise<CommandResult>;
   readBarrier(timeoutMs: number): Promise<void>;
   prune(keep: readonly string[], timeoutMs: number): Promise<void>;
   remove(id: string, timeoutMs: number): Promise<void>;

@@ -45,7 +45,10 @@ export function createSlowDiskWatch({ log, now, isLeader, handOver }: SlowDiskOp
       reportedAt = now();
       const facts = { writes: slowWrites, seconds_per_write: Number((slowSeconds / slowWrites).toFixed(2)) };
       if (!isLeader()) {
-        log.warn("the disk is slow: requests that this node serves may wait for their budgets", facts);
+        log.warn(
+          "the disk is slow: changes of keys, suspensions and configuration take effect late on this node",
+          facts,
+        );
         return;
       }
       log.warn("the disk of the leader is slow: budgets and keys wait for it, and leadership is handed over", facts);

@@ -1,6 +1,6 @@
 /**
  * Interface of the cluster on the main thread. Consensus, its disk and its network are in a worker thread. Its changes arrive
- * here in order, so reads are local, and a write is answered after its effect is readable here.
+ * here in order, so reads are local, and a write is answered after its effect is readable here, unless its caller waives that.
  */
 
 import type { Clock } from "../../base/index.ts";
@@ -67,6 +67,11 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
   /** Idempotency key (`<principal>/<key>`) and digest of the request. An equal request gets the result of the first one. */
   readonly idempotency?: { readonly key: string; readonly digest: string };
+  /**
+   * False if the result alone matters: the leader's answer then counts as soon as the write is committed, whatever this node's
+   * own disk takes. The default is true.
+   */
+  readonly waitsForApply?: boolean;
 }
 
 export interface MemberStatus {
@@ -163,7 +168,10 @@ export interface Cluster {
   status(): ClusterStatus;
   /** Registers a listener. The status changes at most once a second, but at once when leader, members or `incarnation` change. */
   onStatus(listener: (status: ClusterStatus) => void): () => void;
-  /** Proposes a command. Resolves once it is committed and `view` has its effect. A refused command resolves too. */
+  /**
+   * Proposes a command. Resolves once it is committed and, unless `waitsForApply` is false, `view` has its effect. A refused
+   * command resolves too.
+   */
   write(command: { readonly t: string; readonly p: unknown }, options: WriteOptions): Promise<CommandResult>;
   /** Resolves once `view` has everything that was acknowledged anywhere before the call. */
   readBarrier(options: { readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<void>;

@@ -138,7 +138,7 @@ async function perform(ask: Ask): Promise<unknown> {
   if (replica === undefined) throw new ClusterError("no_leader", "the node is still starting");
   switch (ask.kind) {
     case "write":
-      return await replica.write(ask.command, ask.timeoutMs);
+      return await replica.write(ask.command, ask.timeoutMs, ask.waitsForApply);
     case "read-barrier":
       return await replica.readBarrier(ask.timeoutMs);
     case "prune":

@@ -60,5 +60,5 @@ test("a follower with a slow disk says so and keeps its role", () => {
   const { state, lines, write } = open({ isLeader: false });
   write(3, 3, 3);
   assert.equal(state.handedOver, 0);
-  assert.match(lines[0]?.message ?? "", /this node serves may wait/);
+  assert.match(lines[0]?.message ?? "", /take effect late on this node/);
 });

@@ -11,8 +11,8 @@ type LeaderRequests = Pick<Replica, "write" | "readBarrier" | "prune" | "remove"
 
 export function createLeaderRequests(ports: SubmitPorts, { askLeader }: Requests): LeaderRequests {
   return {
-    async write(command, timeoutMs) {
-      const { result } = await submit(command, timeoutMs, ports);
+    async write(command, timeoutMs, waitsForApply) {
+      const { result } = await submit(command, timeoutMs, ports, waitsForApply);
       if (result === undefined) throw new ClusterError("invalid", "the write was no command");
       return result;
     },

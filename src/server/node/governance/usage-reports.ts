@@ -29,7 +29,9 @@ export function usageReports(
   return {
     async report({ inc, rows }, signal) {
       const command = commands.usageReport({ node: nodeId, inc, rows });
-      const result = await cluster.write(command, { by: BY_BUDGETS, timeoutMs: REPORT_TIMEOUT_MS, signal });
+      const options = { by: BY_BUDGETS, timeoutMs: REPORT_TIMEOUT_MS, signal };
+      // The answer has everything that the ledger needs, and a quorum has stored it: requests do not wait for this node's disk.
+      const result = await cluster.write(command, { ...options, waitsForApply: false });
       return result.kind === "ok" ? { kind: "answered", rows: rowsIn(result.value) } : result;
     },
     ...incarnationPorts(cluster),
