@@ -79,6 +79,24 @@ describe("runbook on three nodes", async () => {
     assert.equal((await verb(["config", "diff", "new.json"])).status, 0);
   });
 
+  // The built console has its own copy of what it shares with the verbs, so only the built program shows whether they agree.
+  test("a refused document is printed with all its problems and their lines", async () => {
+    const env = { GATEWAY_ADMIN_SOCKET: join(first.dir, "admin.sock") };
+    const input = "providers:\n  - { name: one, dialect: none }\n  - { name: two, dialect: none }\n";
+    for (const [args, output] of [
+      [["config", "diff", "-"], "stdout"],
+      [["config", "apply", "-", "-yes"], "stderr"],
+    ] as const) {
+      const tried = runProgram(owner, { args, env, input });
+      assert.deepEqual(await tried.ended, { status: 1, signal: null }, tried.stderr());
+      assert.match(
+        tried[output](),
+        /^! default 2:\d+ {2}providers\[0\]\S* .*\n(?:.*\n)*! default 3:\d+ {2}providers\[1\]/m,
+      );
+    }
+    assert.equal((await first.client.call("get_source", { params: { name: "default" } })).revision, 1);
+  });
+
   test("keys are minted onto stdout alone, found by a leaked text, rotated and revoked", async () => {
     const env = { GATEWAY_ADMIN_SOCKET: join(first.dir, "admin.sock") };
     const args = ["keys", "mint", "ci", "-profile", "team", "-expires", "720h", "-metadata", "team=a, b"];
