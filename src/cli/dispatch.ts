@@ -90,7 +90,7 @@ export async function invoke<Name extends keyof FlagsByName>(
   args: readonly string[],
   io: Io,
 ): Promise<Outcome> {
-  const parsed = parseFlags(flags, args, { isInterleaved });
+  const parsed = parseFlags(flags, args, { isInterleaved, usage: positionals.usage });
   if (parsed.kind === "help") return parsed;
   if (!isInterleaved && !args.includes("--"))
     checkFlagsFirst(flags, parsed.positionals, `${name} [FLAGS] ${positionals.usage}`);

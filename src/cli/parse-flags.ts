@@ -78,6 +78,8 @@ export class UsageError extends Error {
 type FlagValue = string | number | boolean | readonly string[];
 
 interface ParseOptions {
+  /** Usage of the positional arguments, for the error about an unknown flag with the name of one. */
+  readonly usage?: string;
   /** Flags are also read after positional arguments, until `--`: `gateway suspend provider:openai -for 1h`. */
   readonly isInterleaved?: boolean;
 }
@@ -86,7 +88,7 @@ interface ParseOptions {
 export function parseFlags<const Table extends FlagTable>(
   table: Table,
   args: readonly string[],
-  { isInterleaved = false }: ParseOptions = {},
+  { isInterleaved = false, usage = "" }: ParseOptions = {},
 ): Parsed<Table> {
   const values = new Map<string, FlagValue>();
   const before: string[] = [];
@@ -107,7 +109,7 @@ export function parseFlags<const Table extends FlagTable>(
     const flag = Object.hasOwn(table, name) ? table[name] : undefined;
     if (flag === undefined) {
       if (name === "h" || name === "help") return { kind: "help" };
-      throw new UsageError(`unknown flag '-${clipArgument(name)}'${didYouMean(name, Object.keys(table), "-")}`);
+      throw new UsageError(`unknown flag '-${clipArgument(name)}'${unknownFlagHint(name, table, usage)}`);
     }
     if (flag.kind === "boolean") {
       values.set(name, readBoolean(name, inline ?? "true"));
@@ -126,6 +128,23 @@ export function parseFlags<const Table extends FlagTable>(
   const fault = faults.find(({ flag: { ignoredWith } }) => ignoredWith === undefined || !values.has(ignoredWith));
   if (fault !== undefined) throw fault.error;
   return { kind: "options", options: complete(table, values), positionals: [...before, ...args.slice(at)] };
+}
+
+/**
+ * Returns what was meant by an unknown flag: a positional argument (`-url` for `[URL]`, `-f` for `FILE`), or a flag with a similar
+ * name. Returns an empty text if neither is known.
+ */
+function unknownFlagHint(name: string, table: FlagTable, usage: string): string {
+  const words = usage.match(/[A-Z]+(?:[-:/][A-Z]+)*/g) ?? [];
+  const meant = (isMeant: (word: string) => boolean): string => {
+    const word = words.find((each) => [each, ...each.split(/[-:/]/)].some((part) => isMeant(part.toLowerCase())));
+    return word === undefined ? "" : `: give ${word} as an argument, without a flag`;
+  };
+  return (
+    meant((word) => word === name) ||
+    didYouMean(name, Object.keys(table), "-") ||
+    meant((word) => name !== "" && word.startsWith(name))
+  );
 }
 
 /** Returns the name of the flag that an argument gives, without dashes and value. */

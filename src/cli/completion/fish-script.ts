@@ -22,6 +22,9 @@ function __gateway_after
   set -l typed (commandline -opc)
   contains -- $typed[-1] $argv
 end
+function __gateway_two_dashes
+  string match -q -- '--*' (commandline -ct) (commandline -opc)[-1]
+end
 function __gateway_first
   set -l typed (commandline -opc)
   test (count $typed) -eq 1
@@ -46,11 +49,17 @@ export function fish(all: readonly Place[]): string {
         ([word, next]) =>
           `complete -c gateway -n ${quote(`${place}; and __gateway_after ${word}`)} -a ${quote(next.join(" "))}`,
       ),
-      ...Object.entries(flags).map(([name, flag]) => {
+      ...Object.entries(flags).flatMap(([name, flag]) => {
         const value = valuesOf(flag);
         const takes = value === undefined ? "" : value === "file" ? " -r -F" : " -x";
         const choices = Array.isArray(value) ? ` -a ${quote(value.join(" "))}` : "";
-        return `complete -c gateway -n ${condition} -o ${name} -l ${name}${takes}${choices} -d ${quote(flag.meaning)}`;
+        const rest = `${takes}${choices} -d ${quote(flag.meaning)}`;
+        // After one dash fish would offer both forms of a flag, so the long form needs two dashes, also before its value.
+        const isLong = quote(`${place}; and __gateway_two_dashes`);
+        return [
+          `complete -c gateway -n ${condition} -o ${name}${rest}`,
+          `complete -c gateway -n ${isLong} -l ${name}${rest}`,
+        ];
       }),
     ];
   });
