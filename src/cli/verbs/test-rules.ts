@@ -21,7 +21,9 @@ export async function testRules(configPath: string, suitesPath: string, io: Io):
   if (loaded.kind === "refused") return refuse(loaded.problems, "the configuration was refused", io);
   const { node } = loaded;
   if (node.nodeFile.deployment === undefined) {
-    throw new UsageError("the node file names no `deployment`, so there are no rules to test");
+    throw new UsageError(
+      "the node file names no `deployment`, so there are no rules to test: name the document in a copy of the node file",
+    );
   }
   for (const warning of node.warnings) io.stderr.write(`${escapeControls(warning)}\n`);
 

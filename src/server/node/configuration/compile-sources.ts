@@ -29,6 +29,7 @@ import {
   type Rules,
   type TrustedSettings,
 } from "../../snapshot/index.ts";
+import { unprotectedCredentialWarning } from "./unprotected-credentials.ts";
 
 export interface SourcesInput {
   /** Sources in any order. Problems contain the name: that of the stored source, or the path of a file. */
@@ -137,9 +138,19 @@ export function changeOf(running: CompiledSources | undefined, next: CompiledSou
   return {
     kind: "compiles",
     differences: differencesOf(before.asWritten, deployment.asWritten),
-    warnings: compiled.problems,
+    warnings: [...compiled.problems, ...newlyUnprotected(running, next)],
   };
 }
+
+/** Returns the warning about credentials that every client can use, if that is not so already. */
+function newlyUnprotected(running: CompiledSources | undefined, next: CompiledSources): readonly Problem[] {
+  const warning = unprotectedWarningOf(next);
+  if (warning === undefined || (running !== undefined && unprotectedWarningOf(running) !== undefined)) return [];
+  return [next.deployment.problem([], warning, "warning")];
+}
+
+const unprotectedWarningOf = ({ compiled }: CompiledSources): string | undefined =>
+  compiled.kind === "compiled" ? unprotectedCredentialWarning(compiled.snapshot) : undefined;
 
 /** Returns the edition of a text. `digest`: hex SHA-256 of the text in UTF-8, as in the stored source. */
 export const editionOf = (text: string, version: number | undefined): Edition => ({

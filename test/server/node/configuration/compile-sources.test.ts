@@ -79,6 +79,25 @@ test("a change is described by additions, removals and changes, or by its refusa
   assert.ok(!JSON.stringify([change, refused]).includes(CANARY));
 });
 
+test("a change that lets every client use a credential of the deployment is warned of once", () => {
+  const AUTH = "auth: {virtual_keys: true}\n";
+  const [open, closed, bare] = [OPENAI, `${OPENAI}${AUTH}`, "providers: [{preset: openai}]\n"].map((a) =>
+    compile({ keys: KEYS, a }, { names: ["MAIN"] }),
+  );
+  assert.ok(open !== undefined && closed !== undefined && bare !== undefined);
+  const warningsOf = (running: typeof open | undefined, next: typeof open): readonly string[] => {
+    const change = changeOf(running, next);
+    return change.kind === "compiles" ? change.warnings.map(formatProblem) : assert.fail(linesOf(next).join());
+  };
+  for (const running of [undefined, closed, bare]) {
+    const [warning = "", ...more] = warningsOf(running, open);
+    assert.match(warning, /warning: everybody who can reach .* the credential of provider openai: set `auth`/);
+    assert.deepEqual(more, []);
+  }
+  for (const next of [open, closed, bare]) assert.deepEqual(warningsOf(open, next), []);
+  for (const next of [closed, bare]) assert.deepEqual(warningsOf(undefined, next), []);
+});
+
 test("a deployment is shown and compared as written", () => {
   const written = (more: string) => ({
     a: `providers:
