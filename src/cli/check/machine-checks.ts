@@ -4,12 +4,12 @@
  */
 import type { StatsFs } from "node:fs";
 import { readFile, statfs } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { dirname } from "node:path";
 import { allottedCores, allottedMemoryBytes, parseAddress } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
 import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
-import { readCount, readWorkerCount, requiredMemoryBytes } from "../../server/node/index.ts";
+import { readCount, readWorkerCount, requiredMemoryBytes, resolveBeside } from "../../server/node/index.ts";
 import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
 import type { Answer } from "./probe.ts";
 
@@ -178,10 +178,30 @@ function bindError({ host, port }: { readonly host?: string; readonly port: numb
 }
 
 /**
- * Returns whether a gateway answers at this node file's metrics address. If so, the ports in use are assumed to be its
- * own.
+ * Returns whether a gateway answers at the metrics address or the admin socket of the node file at `path`. If so, the ports in
+ * use are assumed to be its own.
  */
-async function isGatewayRunning(metricsListen: string): Promise<boolean> {
+async function isGatewayRunning({ metrics_listen, admin }: NodeFile, path: string): Promise<boolean> {
+  const socket = admin?.local_socket;
+  return (
+    (await answersHealth(metrics_listen)) ||
+    (socket !== undefined && (await isConnectable(resolveBeside(path, socket))))
+  );
+}
+
+const isConnectable = (path: string): Promise<boolean> =>
+  new Promise((done) => {
+    const socket = connect({ path, timeout: PORT_LIMIT_MS });
+    const end = (isConnected: boolean): void => {
+      socket.destroy();
+      done(isConnected);
+    };
+    socket.once("connect", () => end(true));
+    socket.once("error", () => end(false));
+    socket.once("timeout", () => end(false));
+  });
+
+async function answersHealth(metricsListen: string): Promise<boolean> {
   const address = parseAddress(metricsListen);
   if (address === undefined || address.port === 0) return false;
   const { host = "127.0.0.1", port } = address;
@@ -200,14 +220,18 @@ async function isGatewayRunning(metricsListen: string): Promise<boolean> {
 export const verificationAnswer = (env: Env): Answer | undefined =>
   isVerificationOff(env) ? { verdict: "note", subject: "certificates", message: VERIFICATION_IS_OFF } : undefined;
 
-/** Returns failures and notes, or one line if there are none. `dirs`: subjects and absolute paths. */
+/**
+ * Returns failures and notes, or one line if there are none. `path`: absolute path of the node file. `dirs`: subjects and
+ * absolute paths.
+ */
 export async function machineAnswers(
   nodeFile: NodeFile,
+  path: string,
   dirs: readonly (readonly [subject: string, path: string])[],
   env: Env,
 ): Promise<readonly Answer[]> {
   const machine = await thisMachine();
-  const isRunning = await isGatewayRunning(nodeFile.metrics_listen);
+  const isRunning = await isGatewayRunning(nodeFile, path);
   const disks = await Promise.all(
     dirs.map(([subject, path]) =>
       diskAnswer(subject, path).catch(

@@ -97,7 +97,7 @@ async function checkMachine(node: LoadedNode, path: string, io: Io, report: Repo
   report(await modelAnswers(node, io.signal));
   report(await directoryAnswers(nodeFile, path));
   report(await permissionAnswers(nodeFile, path));
-  report(await machineAnswers(nodeFile, diskDirectories(nodeFile, path), io.env));
+  report(await machineAnswers(nodeFile, path, diskDirectories(nodeFile, path), io.env));
   report(await libraryAnswers(nodeFile));
   report(await prefilterAnswers(node.deployment.document));
 }

@@ -1,6 +1,6 @@
 /** Warnings about a machine that is too small, ports in use, and files that others may read. */
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -122,15 +122,28 @@ test("a port used by another process fails the check, and one used by the gatewa
   );
 
   const [listen, metrics] = [await freePort(), await freePort()];
-  const own = { listen: `127.0.0.1:${listen}`, metrics_listen: `127.0.0.1:${metrics}` };
+  const own = {
+    listen: `127.0.0.1:${listen}`,
+    metrics_listen: `127.0.0.1:${metrics}`,
+    admin: { local_socket: "admin.sock" },
+  };
   const files = await writeFiles(t, { providers: [] }, own);
   const free = await check(files.nodePath);
   assert.equal(free.status, 0, free.lines.join("\n"));
   assert.ok(free.lines.some((it) => /^(ok {4}machine|note {2}(descriptors|memory)): /.test(it)));
   await startGateway(t, { args: ["-config", files.nodePath] });
-  const served = await check(files.nodePath);
-  assert.equal(served.status, 0, served.lines.join("\n"));
-  assert.ok(served.lines.some((it) => it.startsWith(`note  listen: 127.0.0.1:${listen} is in use by the gateway`)));
+  const checkWhileServed = async (): Promise<void> => {
+    const served = await check(files.nodePath);
+    assert.equal(served.status, 0, served.lines.join("\n"));
+    assert.ok(served.lines.some((it) => it.startsWith(`note  listen: 127.0.0.1:${listen} is in use by the gateway`)));
+  };
+  await checkWhileServed();
+  // Its admin socket shows that the gateway runs, even if the edited file has no metrics address or another one.
+  for (const metrics_listen of ["none", `127.0.0.1:${await freePort()}`]) {
+    const text = await readFile(files.nodePath, "utf8");
+    await writeFile(files.nodePath, JSON.stringify({ ...JSON.parse(text), metrics_listen }));
+    await checkWhileServed();
+  }
 });
 
 const skip = process.platform === "win32" ? "no modes on Windows" : false;
