@@ -50,7 +50,7 @@ export const sourceRevision = object("A revision of a source.", {
 });
 
 export const sourceProblem = object("An error or warning about a document.", {
-  source: text("Name of the source."),
+  source: text("Name of the source; empty if the problem belongs to no single source."),
   path: text("Path in the document. Empty if the problem is about the whole document."),
   line: integer("Line, from 1. 0 if there is none."),
   column: integer("Column, from 1. 0 if there is none."),

@@ -141,7 +141,12 @@ export const ackFlags = {
     required: true,
     meaning: "reason; other operators see it",
   },
-  for: { kind: "duration", value: "DURATION", required: true, meaning: "time after which the alert is shown again" },
+  for: {
+    kind: "duration",
+    value: "DURATION",
+    required: true,
+    meaning: "time after which the alert is shown again, at most 720h",
+  },
 } as const satisfies FlagTable;
 
 export const unackFlags = { ...addressFlags, "if-exists": ifExists } as const satisfies FlagTable;

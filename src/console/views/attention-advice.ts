@@ -76,7 +76,7 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
     command: "gateway get certificates -nodes all",
   },
   AUDIT: {
-    todo: "export the trail of the node, and verify it against the witnessed heads",
+    todo: "export the trail of the node, and verify it against the witnessed heads; if the node was replaced, acknowledge the alert",
     keys: "",
     command: "gateway audit verify -heads HEADS FILE",
   },

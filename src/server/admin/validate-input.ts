@@ -103,7 +103,7 @@ export function queryTexts(query: string): Readonly<Record<string, string>> {
   return Object.fromEntries(texts);
 }
 
-function toFault({ keyword, params, instancePath, parentSchema }: ErrorObject): Fault {
+function toFault({ keyword, params, schema, instancePath, parentSchema }: ErrorObject): Fault {
   const at = fieldOf(instancePath);
   const of = (name: unknown): string => quoteName(at === "" ? String(name) : `${at}.${name}`, "");
   switch (keyword) {
@@ -120,11 +120,12 @@ function toFault({ keyword, params, instancePath, parentSchema }: ErrorObject): 
     case "propertyNames":
       return { field: of(params["propertyName"]), message: "has a name that is not allowed here" };
     default:
-      return { field: quoteName(at, ""), message: expectation(keyword, params) };
+      return { field: quoteName(at, ""), message: expectation(keyword, params, schema) };
   }
 }
 
-function expectation(keyword: string, params: ErrorObject["params"]): string {
+/** `schema`: value of the keyword. */
+function expectation(keyword: string, params: ErrorObject["params"], schema: unknown): string {
   switch (keyword) {
     case "type":
       return `must be ${[params["type"]].flat().join(" or ")}`;
@@ -151,7 +152,7 @@ function expectation(keyword: string, params: ErrorObject["params"]): string {
     case "format":
       return `must be a ${params["format"] === "positive-duration" ? "positive " : ""}duration such as 250ms, 30s or 1h30m`;
     case "x-max-duration":
-      return "is too long a duration";
+      return `must be at most ${schema}`;
     default:
       return "is not allowed here";
   }

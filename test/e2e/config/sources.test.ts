@@ -89,7 +89,10 @@ describe("deployment written through the admin API", { concurrency: 2 }, () => {
     const warned = await put("a", { providers: [provider("one", upstream.url, { credential: "main" })] });
     assert.deepEqual(
       warned.warnings.map(({ source, path }) => [source, path]),
-      [["keys", "credentials[0].api_key"]],
+      [
+        ["keys", "credentials[0].api_key"],
+        ["", "auth"],
+      ],
     );
 
     const overlap = await refusalOf(put("b", one(upstream)));

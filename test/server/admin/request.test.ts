@@ -168,7 +168,7 @@ const CASES: readonly Case[] = [
     {},
     400,
     "invalid",
-    /`wait` is too long a duration/,
+    /`wait` must be at most 5m/,
   ],
   ["an invalid flag", "GET", "/admin/v1/keys?consistent=yes", {}, 400, "invalid", /`consistent` must be boolean/],
   [

@@ -146,7 +146,8 @@ export function changeOf(running: CompiledSources | undefined, next: CompiledSou
 function newlyUnprotected(running: CompiledSources | undefined, next: CompiledSources): readonly Problem[] {
   const warning = unprotectedWarningOf(next);
   if (warning === undefined || (running !== undefined && unprotectedWarningOf(running) !== undefined)) return [];
-  return [next.deployment.problem([], warning, "warning")];
+  // The warning is about a key that no source has, so there is no position.
+  return [{ severity: "warning", file: "", line: 0, column: 0, path: "auth", message: warning }];
 }
 
 const unprotectedWarningOf = ({ compiled }: CompiledSources): string | undefined =>

@@ -87,11 +87,13 @@ test("a change that lets every client use a credential of the deployment is warn
   assert.ok(open !== undefined && closed !== undefined && bare !== undefined);
   const warningsOf = (running: typeof open | undefined, next: typeof open): readonly string[] => {
     const change = changeOf(running, next);
-    return change.kind === "compiles" ? change.warnings.map(formatProblem) : assert.fail(linesOf(next).join());
+    return change.kind === "compiles"
+      ? change.warnings.map(({ path, message }) => `${path}: ${message}`)
+      : assert.fail(linesOf(next).join());
   };
   for (const running of [undefined, closed, bare]) {
     const [warning = "", ...more] = warningsOf(running, open);
-    assert.match(warning, /warning: everybody who can reach .* the credential of provider openai: set `auth`/);
+    assert.match(warning, /^auth: everybody who can reach .* the credential of provider openai: set `auth`/);
     assert.deepEqual(more, []);
   }
   for (const next of [open, closed, bare]) assert.deepEqual(warningsOf(open, next), []);
