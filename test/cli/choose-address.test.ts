@@ -27,10 +27,10 @@ const CHOSEN: readonly (readonly [flags: { socket?: string; url?: string }, env:
   [{}, { ...SOCKET, GATEWAY_ADMIN_URL: "" }, "/env.sock"],
 ];
 
-for (const [flags, env, door] of CHOSEN) {
-  test(`${JSON.stringify(flags)} with ${JSON.stringify(env)} gives the address ${door}`, () => {
+for (const [flags, env, address] of CHOSEN) {
+  test(`${JSON.stringify(flags)} with ${JSON.stringify(env)} gives the address ${address}`, () => {
     const io = bufferIo({ env, cwd: "/srv/dir" });
-    assert.equal(addressText(chooseAddress({ socket: undefined, url: undefined, ...flags }, io)), door);
+    assert.equal(addressText(chooseAddress({ socket: undefined, url: undefined, ...flags }, io)), address);
   });
 }
 

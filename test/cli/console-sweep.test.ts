@@ -43,7 +43,7 @@ function sweeper(context: TestContext, files: Readonly<Record<string, string>> =
   const reported: string[] = [];
   return {
     io,
-    told: reported,
+    reported,
     sweep: (text: string, documents = [owned(DOCUMENT)], signal = new AbortController().signal) =>
       sweep(documents, text, { signal, onProgress: (how) => reported.push(how) }),
   };
@@ -55,7 +55,7 @@ function resultOf(answer: SweepAnswer): SweepResult {
 }
 
 test("the figures equal those of the verb, and the threshold in force is among them", async (t) => {
-  const { sweep, io, told } = sweeper(t);
+  const { sweep, io, reported } = sweeper(t);
   const { steps, cases, inForce, source, averagePrecision } = resultOf(
     await sweep("c.jsonl", [owned("providers: []\n", { source: "other" }), owned(DOCUMENT, { source: "team" })]),
   );
@@ -74,7 +74,7 @@ test("the figures equal those of the verb, and the threshold in force is among t
     report.sweep.filter(({ threshold }: { threshold: number }) => threshold !== 0.42),
   );
   assert.deepEqual(averagePrecision, report.average_precision);
-  assert.match(told.join("\n"), /compiling[\s\S]*checking the data[\s\S]*scored \d of 4 cases/);
+  assert.match(reported.join("\n"), /compiling[\s\S]*checking the data[\s\S]*scored \d of 4 cases/);
 });
 
 test("a changing case is listed with its place, the threshold from which it is wrong, and the text around it", async (t) => {

@@ -36,7 +36,7 @@ test("without an earlier hangup nothing is passed on", () => {
   assert.equal(process.listenerCount("SIGHUP"), 0);
 });
 
-test("a process without a reload is told of a kept hangup and stops listening", async () => {
+test("a process without a reload learns of a kept hangup and stops listening", async () => {
   const held = holdSighup();
   await hangUp();
   assert.equal(held.restoreDefault(), true);

@@ -53,7 +53,7 @@ stamp.write(process.cwd(), stamp.fingerprint(process.cwd()));
 interface Clone {
   readonly dir: string;
   write(path: string, text: string): void;
-  setup(...args: readonly string[]): { readonly status: number | null; readonly said: string };
+  setup(...args: readonly string[]): { readonly status: number | null; readonly stderr: string };
   /** Starts one that runs beside others. */
   begin(): Begun;
 }
@@ -109,7 +109,7 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
         encoding: "utf8",
       });
       assert.equal(ran.stdout, "");
-      return { status: ran.status, said: ran.stderr.replace(/\d+\.\d s/g, "0.0 s") };
+      return { status: ran.status, stderr: ran.stderr.replace(/\d+\.\d s/g, "0.0 s") };
     },
   };
 }
@@ -120,33 +120,33 @@ const BUILT = "setup: building ... 0.0 s\n";
 
 test("a fresh clone is installed, development dependencies included, and built", (t) => {
   const it = clone(t);
-  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
+  assert.deepEqual(it.setup(), { status: 0, stderr: INSTALLED + BUILT });
   assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev /);
 });
 
 test("a start installs what the build needs, and the first test installs the rest", (t) => {
   const it = clone(t);
-  assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START + BUILT });
+  assert.deepEqual(it.setup("start"), { status: 0, stderr: INSTALLED_FOR_START + BUILT });
   assert.match(readFileSync(join(it.dir, "npm-args"), "utf8"), /^ci --include=dev --workspaces=false /);
-  assert.deepEqual(it.setup("start"), { status: 0, said: "" });
-  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
-  for (const args of [[], ["start"]]) assert.deepEqual(it.setup(...args), { status: 0, said: "" });
+  assert.deepEqual(it.setup("start"), { status: 0, stderr: "" });
+  assert.deepEqual(it.setup(), { status: 0, stderr: INSTALLED });
+  for (const args of [[], ["start"]]) assert.deepEqual(it.setup(...args), { status: 0, stderr: "" });
 });
 
 test("a package that only tests need may be missing at a start", (t) => {
   const it = clone(t);
   it.setup();
   rmSync(join(it.dir, "node_modules/for-tests"), { recursive: true });
-  assert.deepEqual(it.setup("start"), { status: 0, said: "" });
+  assert.deepEqual(it.setup("start"), { status: 0, stderr: "" });
   rmSync(join(it.dir, "node_modules/needed/node_modules/asked"), { recursive: true });
-  assert.deepEqual(it.setup("start"), { status: 0, said: INSTALLED_FOR_START });
+  assert.deepEqual(it.setup("start"), { status: 0, stderr: INSTALLED_FOR_START });
 });
 
 test("a ready clone is left unchanged, silently", (t) => {
   const it = clone(t);
   it.setup();
   it.write("npm-cli.js", "process.exit(9)");
-  assert.deepEqual(it.setup(), { status: 0, said: "" });
+  assert.deepEqual(it.setup(), { status: 0, stderr: "" });
 });
 
 test("any change of source causes a build: newer, older, added or removed files", (t) => {
@@ -161,7 +161,7 @@ test("any change of source causes a build: newer, older, added or removed files"
   ];
   for (const change of changes) {
     change();
-    assert.deepEqual(it.setup(), { status: 0, said: BUILT });
+    assert.deepEqual(it.setup(), { status: 0, stderr: BUILT });
   }
 });
 
@@ -171,19 +171,19 @@ test("a lock file with another version causes an install", (t) => {
   const path = join(it.dir, "node_modules/.package-lock.json");
   const installed = readFileSync(path, "utf8");
   it.write("node_modules/.package-lock.json", installed.replace('"version":"2.0.0"', '"version":"1.9.0"'));
-  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
+  assert.deepEqual(it.setup(), { status: 0, stderr: INSTALLED });
 });
 
 test("a missing package causes an install, and a missing optional one does not", (t) => {
   const it = clone(t);
   it.setup();
   rmSync(join(it.dir, "node_modules/needed"), { recursive: true });
-  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED });
+  assert.deepEqual(it.setup(), { status: 0, stderr: INSTALLED });
 });
 
 test("a failed install prints npm's output and the remedy", (t) => {
   const it = clone(t);
-  const cases: readonly (readonly [said: string, advice: RegExp])[] = [
+  const cases: readonly (readonly [stderr: string, advice: RegExp])[] = [
     ["npm error network", /^Is the package registry reachable from here\? Behind a proxy set HTTPS_PROXY;/],
     [
       "npm error code ENOTFOUND\\nnpm error request to https://npm.example.com/needed failed",
@@ -203,9 +203,9 @@ test("a failed install prints npm's output and the remedy", (t) => {
   ];
   for (const [text, advice] of cases) {
     it.write("npm-cli.js", `console.error("npm http fetch GET 200 one\\n${text}"); process.exit(7)`);
-    const { status, said } = it.setup();
+    const { status, stderr } = it.setup();
     assert.equal(status, 1);
-    const [first, ...lines] = said.trimEnd().split("\n");
+    const [first, ...lines] = stderr.trimEnd().split("\n");
     assert.equal(first, "setup: installing all packages (npm ci) ... failed (status 7)");
     assert.deepEqual(lines.slice(0, -1).join("\\n"), text);
     assert.match(lines.at(-1)?.replace(/^setup: /, "") ?? "", advice);
@@ -216,19 +216,19 @@ test("an install without progress is killed, and one that continues for longer i
   const it = clone(t, { GATEWAY_SETUP_STALL_MS: "2000" });
   const failing = "npm http fetch GET https://npm.example.com/needed attempt 1 failed with EAI_AGAIN";
   it.write("npm-cli.js", `setInterval(() => console.error("${failing}"), 50);`);
-  const { status, said } = it.setup();
+  const { status, stderr } = it.setup();
   assert.equal(status, 1);
   assert.match(
-    said,
+    stderr,
     /setup: fetch GET https:\/\/npm\.example\.com\/needed attempt 1 failed with EAI_AGAIN; trying again \.\.\. /,
   );
-  assert.match(said, /failed \(no progress for 2 s\)\n/);
-  assert.match(said, /setup: Is https:\/\/npm\.example\.com reachable from here\?/);
+  assert.match(stderr, /failed \(no progress for 2 s\)\n/);
+  assert.match(stderr, /setup: Is https:\/\/npm\.example\.com reachable from here\?/);
 
   const slow = `const going = setInterval(() => console.error("npm http fetch GET 200 one"), 100);
     setTimeout(() => { clearInterval(going); ${NPM} }, 1_000);`;
   it.write("npm-cli.js", slow.replace("const { mkdirSync, writeFileSync }", "var { mkdirSync, writeFileSync }"));
-  assert.deepEqual(it.setup(), { status: 0, said: INSTALLED + BUILT });
+  assert.deepEqual(it.setup(), { status: 0, stderr: INSTALLED + BUILT });
 });
 
 test("a failed build prints its errors and is tried again", (t) => {
@@ -236,8 +236,8 @@ test("a failed build prints its errors and is tried again", (t) => {
   it.write("bin/build.mjs", 'console.error("src/main.ts: no such name"); process.exit(1)');
   const result =
     "setup: building ... failed (status 1)\nsrc/main.ts: no such name\nsetup: The errors above are in the source.\n";
-  assert.deepEqual(it.setup(), { status: 1, said: INSTALLED + result });
-  assert.deepEqual(it.setup(), { status: 1, said: result });
+  assert.deepEqual(it.setup(), { status: 1, stderr: INSTALLED + result });
+  assert.deepEqual(it.setup(), { status: 1, stderr: result });
 });
 
 /** Fails if another one is running, and leaves a marker file once it may continue. */

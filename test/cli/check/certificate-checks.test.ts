@@ -28,7 +28,7 @@ async function check(owner: Owner, { chain, key }: Pair, mode = 0o600) {
 
 const CASES: readonly (readonly [string, () => Promise<Pair>, number, readonly RegExp[]])[] = [
   [
-    "a sound one is told with its names, issuer and end",
+    "a valid one is shown with its names, issuer and end",
     async () => valid,
     0,
     [

@@ -5,7 +5,7 @@ import { clockFault } from "../../../src/cli/check/clock-check.ts";
 const DATE = "Tue, 03 Mar 2026 10:00:00 GMT";
 const AT = Date.parse(DATE);
 
-const CASES: readonly (readonly [what: string, ours: number, said: RegExp | undefined])[] = [
+const CASES: readonly (readonly [what: string, ours: number, message: RegExp | undefined])[] = [
   ["the same", AT, undefined],
   ["4 s ahead", AT + 4_000, undefined],
   ["4 s behind", AT - 4_000, undefined],
@@ -13,11 +13,11 @@ const CASES: readonly (readonly [what: string, ours: number, said: RegExp | unde
   ["an hour behind", AT - 3_600_000, /is 3600 s behind the server's/],
 ];
 
-for (const [what, ours, said] of CASES) {
-  test(`a clock that is ${what} ${said === undefined ? "passes" : "is reported"}`, () => {
+for (const [what, ours, message] of CASES) {
+  test(`a clock that is ${what} ${message === undefined ? "passes" : "is reported"}`, () => {
     const fault = clockFault({ date: DATE }, ours, ours);
-    if (said === undefined) assert.equal(fault, undefined);
-    else assert.match(fault ?? "", said);
+    if (message === undefined) assert.equal(fault, undefined);
+    else assert.match(fault ?? "", message);
   });
 }
 

@@ -179,7 +179,7 @@ test("the printed curl shows what guardrails rewrite: the answer echoes what the
 
 /** Returns the answer to a chat with the model. */
 async function ask(model: string, key: string | undefined) {
-  const { gateway } = await told();
+  const { gateway } = await welcomeNames();
   const response = await fetch(`${gateway}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },
@@ -190,14 +190,14 @@ async function ask(model: string, key: string | undefined) {
 }
 
 /** Returns the names in the head of the welcome text. */
-async function told(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "files", string>>> {
+async function welcomeNames(): Promise<Readonly<Record<"gateway" | "key" | "admin" | "files", string>>> {
   await printed("curl");
   const find = (name: string): string => new RegExp(`^ {2}${name} +(\\S+)`, "m").exec(dev.stdout())?.[1] ?? "";
   return { gateway: find("gateway"), key: find("key"), admin: find("admin"), files: find("files") };
 }
 
 test("its key is required, and the demonstration rule denies with its message", async () => {
-  const { key } = await told();
+  const { key } = await welcomeNames();
   assert.equal((await ask("sim-chat", undefined)).status, 401);
   assert.equal((await ask("fast", key)).status, 200);
   const denied = await ask("sim-large", key);
@@ -207,7 +207,7 @@ test("its key is required, and the demonstration rule denies with its message", 
 });
 
 test("a suspension of its provider takes effect, and so does lifting it", async () => {
-  const { key, admin } = await told();
+  const { key, admin } = await welcomeNames();
   const client = createAdminClient({ address: { kind: "socket", path: admin } });
   const params = { kind: "provider", name: "simulator" } as const;
   try {
@@ -240,7 +240,7 @@ test("the printed commands for the MCP server work: one tool is not listed, and 
 test("the printed commands for the agent work: its card names the gateway alone, and a task is streamed", {
   skip: isMissing("curl"),
 }, async () => {
-  const { gateway } = await told();
+  const { gateway } = await welcomeNames();
   const { stdout } = await run("sh", ["-c", (await printed("Agent")).replace("\n", "; echo\n")]);
   const [card = "", ...events] = stdout.trim().split("\n");
   const { supportedInterfaces } = JSON.parse(card) as { readonly supportedInterfaces: readonly { url: string }[] };

@@ -53,17 +53,17 @@ test("an archive of the same name is replaced and reported, an empty file is fil
   await utimes(archive, yesterday, yesterday);
   await writeFile(empty, "");
   await writeFile(document, "providers: []\n");
-  const said = async (name: string, status: number): Promise<string> => {
+  const saveMessage = async (name: string, status: number): Promise<string> => {
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, name), status);
     return io.err();
   };
   const replaced = "; it replaced the archive of 2026-11-28T02:30:00Z";
-  assert.equal(await said("a.tgz", 0), `saved a.tgz: index 41, term 3, 6.02 kB${replaced}\n`);
-  assert.equal(await said("empty", 0), "saved empty: index 41, term 3, 6.02 kB\n");
+  assert.equal(await saveMessage("a.tgz", 0), `saved a.tgz: index 41, term 3, 6.02 kB${replaced}\n`);
+  assert.equal(await saveMessage("empty", 0), "saved empty: index 41, term 3, 6.02 kB\n");
   assert.deepEqual([await readFile(archive), await readFile(empty)], [ARCHIVE, ARCHIVE]);
   assert.match(
-    await said("deployment.yaml", 2),
+    await saveMessage("deployment.yaml", 2),
     /'deployment\.yaml' exists and is not a snapshot archive; name another file\n/,
   );
   assert.equal(await readFile(document, "utf8"), "providers: []\n");
@@ -195,7 +195,7 @@ test("names of omitted secrets go to stdout, and instructions for them to stderr
   let answer: object = {};
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, answer));
   await writeFile(join(directory, "a.tgz"), ARCHIVE);
-  for (const [names, certificates, told] of [
+  for (const [names, certificates, message] of [
     [["a", "b"], ["gw.example"], /Left out 2 sealed secrets: .*secrets put NAME.*\n.*orders again: gw\.example\.\n$/],
     [["only"], [], /Left out 1 sealed secret: .*secrets put NAME'\.\n$/],
     [[], [], /contains no sealed secrets, so none has to be put again\.\n$/],
@@ -204,7 +204,7 @@ test("names of omitted secrets go to stdout, and instructions for them to stderr
     const io = bufferIo({ cwd: directory });
     assert.equal(await restore(io, "-socket", socket, "-without-secrets", "a.tgz"), 0);
     assert.equal(io.out(), names.map((name) => `${name}\n`).join(""));
-    assert.match(io.err(), told);
+    assert.match(io.err(), message);
   }
   assert.deepEqual([...new Set(requests.map(({ url }) => url))], ["/admin/v1/snapshot?without_secrets=true"]);
 });
