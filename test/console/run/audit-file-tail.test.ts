@@ -11,7 +11,7 @@ import { atEnd, eventually, type Owner, within } from "../../e2e/support/wait.ts
 
 interface Tail {
   readonly file: string;
-  readonly told: readonly (readonly string[])[];
+  readonly reported: readonly (readonly string[])[];
   sees(lines: readonly string[]): Promise<unknown>;
 }
 
@@ -33,7 +33,7 @@ async function start(owner: Owner, before: string): Promise<Tail> {
   });
   return {
     file,
-    told: reported,
+    reported,
     sees: (lines) =>
       eventually(`the lines ${lines.slice(-3)}`, () => {
         const newest = reported.at(-1);
@@ -58,7 +58,7 @@ test("lines that arrive together are reported together", async (t) => {
   const lines = numbered(0, 900);
   const tail = await start(t, textOf(lines));
   await tail.sees(lines);
-  assert.equal(tail.told.length, 1);
+  assert.equal(tail.reported.length, 1);
 });
 
 test("the newest thousand lines are kept, for any length of the trail", async (t) => {
@@ -87,6 +87,6 @@ test("a line is truncated to its limit, and a file without newlines fills no mem
   const tail = await start(t, "");
   await appendFile(tail.file, "a".repeat(200_000));
   await appendFile(tail.file, "\nnext\n");
-  await eventually("the next line", () => tail.told.at(-1)?.at(-1) === "next");
-  assert.ok((tail.told.at(-1)?.[0]?.length ?? 0) <= 65_536);
+  await eventually("the next line", () => tail.reported.at(-1)?.at(-1) === "next");
+  assert.ok((tail.reported.at(-1)?.[0]?.length ?? 0) <= 65_536);
 });

@@ -143,7 +143,7 @@ test("an address that hangs or is gone does not delay the report of the others",
   assert.deepEqual(
     reported.map(({ on }) => on),
     [["n2"]],
-    "what is no news is not told again",
+    "what is not new is not reported again",
   );
   assert.deepEqual(seen, { index: INDEX, on: ["n2"], members: ["n1", "n2", "n3"] });
   assert.ok(performance.now() - startedAt >= 4_000, "it looks for five seconds");

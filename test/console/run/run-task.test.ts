@@ -19,7 +19,7 @@ const accept: Handler = (_path, response) => answer(response, "", 204);
 
 interface Doing {
   readonly peer: Peer;
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
   readonly jobs: readonly JobRequest[];
   do(task: Task): ReturnType<typeof runTask>;
 }
@@ -37,7 +37,7 @@ async function start(
   const unsettled = new Map<string, string>();
   return {
     peer,
-    told: reported,
+    reported,
     jobs,
     do: (task) =>
       runTask(task, {
@@ -59,7 +59,7 @@ const keysOf = ({ asked }: Peer): readonly unknown[] => asked.map(({ request }) 
 test("a single action has its own result text and no progress", async (t) => {
   const doing = await start(t, accept);
   assert.deepEqual(await doing.do(removing("n2")), { message: "n2 removed" });
-  assert.deepEqual(doing.told, []);
+  assert.deepEqual(doing.reported, []);
 });
 
 test("several actions are sent in order, each with its own idempotency key, and counted", async (t) => {
@@ -69,7 +69,7 @@ test("several actions are sent in order, each with its own idempotency key, and 
     doing.peer.asked.map(({ path }) => path),
     ["/cluster_members/n2", "/cluster_members/n3", "/cluster_members/n4"],
   );
-  assert.deepEqual(doing.told, ["1 of 3", "2 of 3", "3 of 3"]);
+  assert.deepEqual(doing.reported, ["1 of 3", "2 of 3", "3 of 3"]);
   assert.equal(new Set(keysOf(doing.peer)).size, 3);
 });
 

@@ -44,7 +44,7 @@ test("the advice has the command for the alert's own subject, quoted for a shell
   assert.equal(commandOf("SPENT"), "gateway get budgets -sort -used");
 });
 
-test("a node without a deployment document is told apart from one that fails to serve", () => {
+test("a node without a deployment document is distinguished from one that fails to serve", () => {
   const adviceWith = (status: Partial<typeof STATUS>) => {
     const context = contextOf({ get_status: { ...STATUS, ready: false, ...status } });
     const item = attentionOf(context).find(({ what }) => what === "NODE");

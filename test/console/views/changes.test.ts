@@ -58,7 +58,7 @@ test("refused changes have tones and stay when narrowed", () => {
 test("the description has every fact and the position in the chain", () => {
   const lines = textsOf(bodyOf(changesView).describe?.("kid:1", context) ?? []);
   for (const text of ["request_id        r1", 'roles             ["local"]', "seq               1"]) {
-    assert.ok(lines.includes(text), `${text} is told`);
+    assert.ok(lines.includes(text), `${text} is shown`);
   }
   assert.deepEqual(textsOf(bodyOf(changesView).describe?.("gone", context) ?? []), [
     "The node no longer has the record.",
