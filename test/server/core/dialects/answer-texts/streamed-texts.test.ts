@@ -249,9 +249,9 @@ test("repeated texts of responses show what their pieces showed; different ones 
   );
   assert.deepEqual([...texts.keys()], ["output.0.summary.0.text", "output.1.content.0.text", "output.2.arguments#0"]);
   const odd = [responses[9], { ...responses[11], text: "another SECRET" }];
-  const told = eventsOf(drive("compat", "responses", eventsOf(streamOf(odd)), holding).shown);
+  const translated = eventsOf(drive("compat", "responses", eventsOf(streamOf(odd)), holding).shown);
   assert.deepEqual(
-    told.map(({ data }) => JSON.parse(data ?? "")).map((event) => event.delta ?? event.text),
+    translated.map(({ data }) => JSON.parse(data ?? "")).map((event) => event.delta ?? event.text),
     ["my SEC", "another [x]"],
   );
 });

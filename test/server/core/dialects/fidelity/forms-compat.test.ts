@@ -337,7 +337,7 @@ testForms({
     { title: "a call without arguments", request: calledWith("") },
     { title: "a call with arguments", request: calledWith(' {"a":1} ') },
     { title: "an id of digits", request: { user: "1234567890" } },
-    { title: "the id of a user, said twice", request: { user: "u-1", safety_identifier: "u-1" } },
+    { title: "the id of a user, given twice", request: { user: "u-1", safety_identifier: "u-1" } },
     {
       title: "an answer as a provider gave it",
       request: replays({ refusal: null, annotations: [], tool_calls: [{ ...CALL, index: 0 }], function_call: null }),

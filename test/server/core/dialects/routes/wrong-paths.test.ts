@@ -7,7 +7,7 @@ const CHAT = "`/v1/chat/completions`";
 const MESSAGES = "`/v1/messages`";
 
 /** Text before the hint on both dialects. */
-const ROWS: readonly (readonly [path: string, told: string, method?: string])[] = [
+const ROWS: readonly (readonly [path: string, hint: string, method?: string])[] = [
   ["/chat/completions", `it is ${CHAT}`],
   ["/Chat/Completions", `it is ${CHAT}`],
   ["/V1/chat/completions", `it is ${CHAT}`],
@@ -68,11 +68,11 @@ const ROWS: readonly (readonly [path: string, told: string, method?: string])[] 
   ["/v1/messages/chat/completions", `it is ${CHAT}`],
 ];
 
-for (const [path, told, method = "POST"] of ROWS) {
-  test(`${method} ${path} gets the hint: ${told}`, () => {
+for (const [path, hint, method = "POST"] of ROWS) {
+  test(`${method} ${path} gets the hint: ${hint}`, () => {
     assert.equal(findRoute(method, path), undefined);
     const message = wrongPathMessage(method, path);
-    assert.ok(message.includes(told), message);
+    assert.ok(message.includes(hint), message);
     assert.match(message, /compat .*`\/v1\/chat\/completions`.* messages .*`\/v1\/messages`/);
     assert.ok(!message.includes("gemini-3") && !message.includes("/proxy/"), "nothing of the path is repeated");
   });

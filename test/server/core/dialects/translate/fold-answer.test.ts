@@ -22,7 +22,7 @@ const fragment = (index: number, id: string | undefined, name: string | undefine
   function: { ...(name !== undefined && { name }), arguments: text },
 });
 
-test("calls that share one index are told apart by their ids", () => {
+test("calls that share one index are distinguished by their ids", () => {
   const whole = [fragment(0, "a", "f", '{"n":1}'), fragment(0, "b", "g", "{}")];
   assert.deepEqual(foldedCalls(whole), [
     ["a", "f", '{"n":1}'],

@@ -23,7 +23,7 @@ for (const name of ["streams.json", "deviations.json", "broken.json"]) {
       test(`${name}: ${row}`, () => {
         assert.deepEqual(traceOf(whole), expect);
         const hasEnded = messageOf(whole.frames) !== undefined;
-        assert.equal(hasEnded, whole.state === "ended", "an end is told when there is one");
+        assert.equal(hasEnded, whole.state === "ended", "the end is reported if there is one");
       });
     }
 

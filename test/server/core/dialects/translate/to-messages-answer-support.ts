@@ -196,10 +196,10 @@ export function messageOf(text: string): Message | undefined {
       const { type, ...rest } = event.delta ?? {};
       const block = content.at(-1) ?? assert.fail();
       assert.equal(type, DELTAS.get(`${block["type"]} ${Object.keys(rest).join()}`));
-      for (const [name, said] of Object.entries(rest)) {
-        assert.notEqual(said, "", "no delta is empty");
-        if (name === "partial_json") json += said;
-        else block[name] = `${block[name]}${said}`;
+      for (const [name, fragment] of Object.entries(rest)) {
+        assert.notEqual(fragment, "", "no delta is empty");
+        if (name === "partial_json") json += fragment;
+        else block[name] = `${block[name]}${fragment}`;
       }
     } else if (event.type === "content_block_stop") {
       assert.equal(event.index, open);

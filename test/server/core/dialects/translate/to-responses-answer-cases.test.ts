@@ -211,7 +211,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    row: "5.3: details of reasoning are sealed as they were said, their pieces put together; an empty one is no reasoning",
+    row: "5.3: details of reasoning are sealed as they arrived, their pieces joined; an empty one is no reasoning",
     from: "chat",
     given: [
       say({ reasoning: "a", reasoning_details: [{ type: "reasoning.text", text: "a", index: 0, format: "x" }] }),

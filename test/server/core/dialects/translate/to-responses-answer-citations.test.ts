@@ -24,7 +24,7 @@ const page = (name: string): object => ({
   cited_text: "quoted",
 });
 const citing = (citation: object): object => ({ type: "citations_delta", citation });
-const told = (name: string, start_index: number, end_index: number): object => ({
+const urlCitation = (name: string, start_index: number, end_index: number): object => ({
   type: "url_citation",
   start_index,
   end_index,
@@ -62,7 +62,7 @@ const CASES: Readonly<Record<string, Case>> = {
       over("end_turn"),
       STOP,
     ],
-    expect: [[told("a", 0, 4), told("b", 0, 4), told("c", 0, 4)]],
+    expect: [[urlCitation("a", 0, 4), urlCitation("b", 0, 4), urlCitation("c", 0, 4)]],
   },
   "each block has its own citations": {
     from: "messages",
@@ -77,7 +77,7 @@ const CASES: Readonly<Record<string, Case>> = {
       over("end_turn"),
       STOP,
     ],
-    expect: [[told("a", 0, 3)], [], [told("b", 0, 5), told("c", 0, 5)]],
+    expect: [[urlCitation("a", 0, 3)], [], [urlCitation("b", 0, 5), urlCitation("c", 0, 5)]],
   },
   "citations of another kind, or without an address": {
     from: "messages",
@@ -90,7 +90,7 @@ const CASES: Readonly<Record<string, Case>> = {
       over("end_turn"),
       STOP,
     ],
-    expect: [[{ ...told("a", 0, 3), title: "" }]],
+    expect: [[{ ...urlCitation("a", 0, 3), title: "" }]],
   },
   "annotations of a chat, all at the end": {
     from: "chat",
@@ -101,7 +101,7 @@ const CASES: Readonly<Record<string, Case>> = {
       say({}, "stop"),
       DONE,
     ],
-    expect: [[told("a", 0, 3), told("b", 4, 7)]],
+    expect: [[urlCitation("a", 0, 3), urlCitation("b", 4, 7)]],
   },
   "annotations of a chat beside its text and its end": {
     from: "chat",
@@ -111,7 +111,7 @@ const CASES: Readonly<Record<string, Case>> = {
       say({ annotations: [annotated("b", 4, 7)] }, "stop"),
       DONE,
     ],
-    expect: [[told("a", 0, 3), told("b", 4, 7)]],
+    expect: [[urlCitation("a", 0, 3), urlCitation("b", 4, 7)]],
   },
   "annotations before the text, whose offsets are counted in it": {
     from: "chat",
@@ -121,7 +121,7 @@ const CASES: Readonly<Record<string, Case>> = {
       say({ annotations: [annotated("b", 0, 1)] }, "stop"),
       DONE,
     ],
-    expect: [[told("a", 0, 3), told("b", 0, 1)]],
+    expect: [[urlCitation("a", 0, 3), urlCitation("b", 0, 1)]],
   },
   "annotations of a text that waits for a call to end": {
     from: "chat",
@@ -134,7 +134,7 @@ const CASES: Readonly<Record<string, Case>> = {
       say({}, "tool_calls"),
       DONE,
     ],
-    expect: [[told("a", 0, 3)]],
+    expect: [[urlCitation("a", 0, 3)]],
   },
   "annotations without offsets": {
     from: "chat",
@@ -148,7 +148,7 @@ const CASES: Readonly<Record<string, Case>> = {
       say({}, "tool_calls"),
       DONE,
     ],
-    expect: [[told("a", 0, 3)]],
+    expect: [[urlCitation("a", 0, 3)]],
   },
 };
 
@@ -180,10 +180,10 @@ test("a whole answer has the annotations of its parts", () => {
   const message = { type: "message", role: "assistant", content: blocks, stop_reason: "end_turn" };
   const read = (from: Source, answer: object): Values =>
     JSON.parse(responsesReading(from, termsOf()).translateWhole(JSON.stringify(answer), STAMP, false)) as Values;
-  assert.deepEqual(annotationsOf(read("messages", message)), [[told("a", 0, 3)], []]);
+  assert.deepEqual(annotationsOf(read("messages", message)), [[urlCitation("a", 0, 3)], []]);
   const chat = { role: "assistant", content: "one", annotations: [annotated("b", 0, 3)] };
   const completion = { choices: [{ index: 0, message: chat, finish_reason: "stop" }] };
-  assert.deepEqual(annotationsOf(read("chat", completion)), [[told("b", 0, 3)]]);
+  assert.deepEqual(annotationsOf(read("chat", completion)), [[urlCitation("b", 0, 3)]]);
 });
 
 const LATE: Readonly<Record<string, readonly Sent[]>> = {
@@ -211,7 +211,7 @@ for (const [what, given] of Object.entries(LATE)) {
     const { frames, problem } = translate("chat", [bytes], termsOf(), stamp);
     assert.equal(problem, undefined);
     const response = responseOf(frames) ?? assert.fail();
-    const expected = [told("a", 0, 1), told("b", 0, 3)];
+    const expected = [urlCitation("a", 0, 1), urlCitation("b", 0, 3)];
     assert.deepEqual(annotationsOf(response)[0], expected);
     const added = (eventsOf(frames) as readonly Values[]).filter(({ type }) =>
       String(type).endsWith("annotation.added"),

@@ -156,8 +156,8 @@ export function translate(
   } catch (error) {
     if (!(error instanceof AnswerProblem)) throw error;
     const { state, endWithFailure: failure = () => assert.fail() } = translation;
-    const told = failure.call(translation, { code: "upstream_incomplete", message: "It broke off." });
-    return { frames, problem: error.message, state, failure: told };
+    const failureFrames = failure.call(translation, { code: "upstream_incomplete", message: "It broke off." });
+    return { frames, problem: error.message, state, failure: failureFrames };
   }
   return { frames, problem: undefined, state: translation.state, failure: "" };
 }
@@ -209,7 +209,7 @@ export function responseOf(text: string): Values | undefined {
       for (const name of ["id", "created_at", "model"]) {
         assert.equal(response[name], events[0]?.response?.[name]);
       }
-      assert.deepEqual(response["output"], items, "what was told is what is repeated");
+      assert.deepEqual(response["output"], items, "the streamed items are repeated at the end");
       if (type !== "response.failed") {
         assert.equal(open, undefined);
         assert.ok(items.length > 0);
@@ -319,8 +319,8 @@ export function outlineOf(response: Values): readonly string[] {
   const items = (response["output"] as readonly Values[]).map((item) => {
     const { type, status = "", call_id = "", name = "", namespace = "" } = item;
     const sealed = item["encrypted_content"] ?? "";
-    const said = item["arguments"] ?? item["input"] ?? item["content"] ?? item["summary"];
-    const parts = typeof said === "string" ? said : (said as readonly Values[]).map((part) => part["text"] ?? part);
+    const body = item["arguments"] ?? item["input"] ?? item["content"] ?? item["summary"];
+    const parts = typeof body === "string" ? body : (body as readonly Values[]).map((part) => part["text"] ?? part);
     return [type, status, call_id, namespace, name, JSON.stringify(parts), sealed].filter((of) => of !== "").join(" ");
   });
   const reason = (response["incomplete_details"] as Values | null)?.["reason"] ?? "";

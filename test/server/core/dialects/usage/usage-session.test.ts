@@ -36,7 +36,7 @@ test("transcriptions count separately if they are billed by tokens", () => {
   assert.equal(read({ type, item_id: "i2", content_index: 0, usage: { type: "duration", seconds: 3 } }), undefined);
 });
 
-test("a response without an id counts each time, since it cannot be told from another", () => {
+test("a response without an id counts each time, since it cannot be distinguished from another", () => {
   const read = session();
   assert.equal(read({ type: "response.done", response: { usage } }), 30);
   assert.equal(read({ type: "response.done", response: { usage } }), 30);

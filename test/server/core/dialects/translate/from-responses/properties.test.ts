@@ -106,14 +106,14 @@ const choice = fc.constantFrom<unknown>(
 );
 
 /** Adds a number to each text, so that it is unique. */
-function numbered(list: readonly unknown[]): { readonly input: readonly unknown[]; readonly said: readonly string[] } {
+function numbered(list: readonly unknown[]): { readonly input: readonly unknown[]; readonly texts: readonly string[] } {
   const reported: string[] = [];
   const input = JSON.parse(JSON.stringify(list), (_, value: unknown) => {
     if (value !== SAID) return value;
     reported.push(`${SAID}-${reported.length}-`);
     return reported.at(-1);
   }) as readonly unknown[];
-  return { input, said: reported };
+  return { input, texts: reported };
 }
 
 /** Returns `{ body }`, or `undefined` if the request is refused as invalid. */
@@ -266,11 +266,11 @@ for (const target of TARGETS) {
   test(`every text arrives at ${target} exactly once`, () => {
     fc.assert(
       fc.property(items, (list) => {
-        const { input, said } = numbered([...list, { role: "user", content: SAID }]);
+        const { input, texts } = numbered([...list, { role: "user", content: SAID }]);
         const made = attempt(target, { input, tools });
         if (made === undefined) return;
         const body = JSON.stringify(made.body);
-        for (const value of said) assert.equal(body.split(value).length, 2, value);
+        for (const value of texts) assert.equal(body.split(value).length, 2, value);
         const names = new Set(guarded(target, { input, tools }).map(({ capability }) => capability));
         const inline = JSON.stringify(input).includes('"data:image/png') && !names.has("vision");
         if (inline) assert.ok(body.includes("aGk="));
