@@ -129,7 +129,7 @@ const LEASES: Plan = {
 };
 
 test("a dead node's pledge stays charged, and the rest of its grant is available to others after a minute", (t) => {
-  const sums = { told: 0, untold: 0 };
+  const sums = { reported: 0, unreported: 0 };
   for (let seed = 1; seed <= 4; seed += 1) {
     const outages = [{ node: seed % 3, at: 20_000 + 500 * seed, ms: 1_000_000, kind: "dead" as const }];
     const { charged } = simulate({ ...LEASES, seed, outages });
@@ -137,10 +137,10 @@ test("a dead node's pledge stays charged, and the rest of its grant is available
     assert.ok(used <= LEASES.limit && used >= 0.95 * LEASES.limit, `seed ${seed}: ${used} of ${LEASES.limit}`);
     const back = simulate({ ...LEASES, seed, outages: outages.map((outage) => ({ ...outage, ms: 70_000 })) });
     assert.ok(back.untold <= 0.05 * LEASES.limit, `seed ${seed}: ${back.untold} untold`);
-    sums.told += sum(back.charged);
-    sums.untold += back.untold;
+    sums.reported += sum(back.charged);
+    sums.unreported += back.untold;
   }
-  t.diagnostic(`used ${sums.told}, and charged beside it without a word ${sums.untold}`);
+  t.diagnostic(`used ${sums.reported}, and charged beside it without a word ${sums.unreported}`);
 });
 
 test("reclaimed grants are never spent twice, even if clocks run a fifth too fast or too slow", (t) => {

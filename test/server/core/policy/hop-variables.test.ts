@@ -94,7 +94,7 @@ test("a rule without `at` that reads a variable of some traffic types is refused
   ]);
 });
 
-test("a rule for several traffic types is told which of them declare its variables", () => {
+test("a rule for several traffic types gets the names of those that declare its variables", () => {
   assert.deepEqual(problemsOf({ access_rules: [rule('provider == "a"', { at: ["llm", "mcp"] })] }), [
     "access_rules.0.condition: column 1: `provider` is declared only at llm, but this rule applies to llm and mcp; say `at: [llm]`",
   ]);

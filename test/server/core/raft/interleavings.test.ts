@@ -47,7 +47,7 @@ function run(seed: number): { readonly terms: number; readonly committed: number
       checker.leave(message, nodes.find(({ id }) => id === message.from)!);
       if (!isLossy || random() > 0.05) net.push(message);
     },
-    said() {},
+    isReady() {},
     durable: (node, ready) => checker.append(node, ready.entries),
     appliedEntry: (_, entry) => checker.apply(entry),
     read(_, { index, context }) {

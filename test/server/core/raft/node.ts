@@ -47,7 +47,7 @@ export const WIDE_LIMITS: Omit<Limits, "random"> = {
 /** Events around a node. */
 export interface Surroundings {
   send(message: Message): void;
-  said(node: Node, ready: Ready): void;
+  isReady(node: Node, ready: Ready): void;
   durable(node: Node, ready: Ready): void;
   appliedEntry(node: Node, entry: Entry, change: ConfChange | undefined): void;
   read(node: Node, read: ReadState): void;
@@ -68,7 +68,7 @@ export function crash(node: Node): void {
 
 export function takeReady(node: Node, around: Surroundings): void {
   const ready = node.raft.ready();
-  around.said(node, ready);
+  around.isReady(node, ready);
   for (const message of ready.messages) around.send(message);
   for (const read of ready.readStates) around.read(node, read);
   node.appends.push(ready);

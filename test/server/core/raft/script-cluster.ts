@@ -75,7 +75,7 @@ export function createScriptCluster(): ScriptCluster {
       checker.leave(message, node(message.from));
       net.push(message);
     },
-    said({ id, raft }, { softState, hardState, snapshot }) {
+    isReady({ id, raft }, { softState, hardState, snapshot }) {
       if (softState !== undefined || hardState !== undefined) {
         const { role, term, vote, lead, commit } = raft.status();
         const line = `${id} ${role} term=${term} vote=${vote ?? "-"} lead=${lead ?? "-"}`;

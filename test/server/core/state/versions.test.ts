@@ -115,7 +115,7 @@ test("the level rises once all members reported theirs, up to the common maximum
   assert.ok(isLevelRising(state.state));
   state.ok(commands.featSet({ level: 2 }));
   assert.ok(!isLevelRising(state.state), "the third level waits for n2");
-  assert.ok(isLevelRising(bench({ members: [...result, member("n3")] }).state), "n3 has told nothing yet");
+  assert.ok(isLevelRising(bench({ members: [...result, member("n3")] }).state), "n3 has reported nothing yet");
   assert.ok(isLevelRising(bench({ members: [] }).state));
 });
 

@@ -35,7 +35,7 @@ const DAILY = { name: "daily", limit: 1, window: "day", shared: false } as const
 const CASES: readonly { readonly name: string; readonly document: Deployment; readonly expected: readonly string[] }[] =
   [
     {
-      name: "auth that lets nobody in is told",
+      name: "auth that admits nobody gets a warning",
       document: documentOf({ auth: { virtual_keys: false, issuers: [] } }),
       expected: [
         "warning auth: `auth` accepts no credential, so every request is refused: set `virtual_keys: true` or name `issuers`",
@@ -94,17 +94,17 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       ],
     },
     {
-      name: "a budget that does not exist is refused, and the one that was meant is not told as unused",
+      name: "a budget that does not exist is refused, and the one that was meant is not reported as unused",
       document: documentOf({ auth: KEYS, budgets: [DAILY], profiles: [{ name: "p", budget: "dayly" }] }),
       expected: ['profiles[0].budget: "dayly" is no budget of this document; did you mean "daily"?'],
     },
     {
-      name: "a budget that no profile names is told",
+      name: "a budget that no profile names gets a warning",
       document: documentOf({ auth: KEYS, budgets: [DAILY], profiles: [{ name: "p" }] }),
       expected: ["warning budgets[0]: this budget is never used: no profile's `budget` names it"],
     },
     {
-      name: "profiles without auth are told",
+      name: "profiles without auth get a warning",
       document: documentOf({ budgets: [DAILY], profiles: [{ name: "p", budget: "daily" }] }),
       expected: [
         "warning profiles: no caller gets a profile or uses a budget, since without `auth` every caller is anonymous",
@@ -121,7 +121,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       ],
     },
     {
-      name: "an allowed model that nobody serves is told, with the one that was meant",
+      name: "an allowed model that nobody serves gets a warning, with the one that was meant",
       document: documentOf({
         auth: KEYS,
         providers: [OPENAI, { ...LOCAL, model_aliases: { fast: "llama" } }],

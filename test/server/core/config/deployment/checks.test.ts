@@ -212,7 +212,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       expected: ["providers[0].first_byte_timeout: expected a duration above zero"],
     },
     {
-      name: "a first wait above the longest wait is told",
+      name: "a first wait above the longest wait gets a warning",
       document: providersOf({ ...OPENAI, retry: retry({ backoff: "3s" }) }),
       expected: [
         "warning providers[0].retry: `backoff` is longer than `max_backoff`, so every wait is as long as `max_backoff`",
@@ -277,14 +277,14 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       expected: [],
     },
     {
-      name: "several providers that claim nothing and have no default are told",
+      name: "several providers that claim nothing and have no default get a warning",
       document: providersOf({ preset: "openai" }, { preset: "anthropic" }),
       expected: [
         "warning providers: no request can be routed: no provider has `models` or `model_aliases`, and `default_provider` is not set",
       ],
     },
     {
-      name: "a provider that no request can reach is told",
+      name: "a provider that no request can reach gets a warning",
       document: providersOf(OPENAI, { preset: "anthropic" }),
       expected: [
         "warning providers[1]: no request reaches this provider: it has no `models` or `model_aliases`, it is not the `default_provider`, and no `failover.to` names it",
@@ -303,7 +303,7 @@ const CASES: readonly { readonly name: string; readonly document: Deployment; re
       ],
     },
     {
-      name: "a model and an alias behind an earlier prefix are told",
+      name: "a model and an alias behind an earlier prefix get a warning",
       document: providersOf(OPENAI, {
         ...LOCAL,
         models: ["gpt-oss", "gpt-4*", "llama"],

@@ -71,7 +71,7 @@ test("a pattern problem is reported with an example", () => {
 
 const SECTIONS: readonly (readonly [behaviour: string, text: string, faults: readonly string[]])[] = [
   [
-    "auth that accepts nobody is told, and profiles that do not exist are refused",
+    "auth that accepts nobody gets a warning, and profiles that do not exist are refused",
     `auth:
   issuers:
     - {issuer: corp, audience: gw, subject: user, profile: devs, profiles: {claim: groups, select: [{value: a, profile: dev}]}}
@@ -80,7 +80,7 @@ profiles: [{name: dev}]
     ['3:60 auth.issuers[0].profile: "devs" is no profile of this document; did you mean "dev"?'],
   ],
   [
-    "auth without any source is told",
+    "auth without any source gets a warning",
     "auth: {virtual_keys: false}",
     ["1:7 auth: `auth` accepts no credential, so every request is refused: set `virtual_keys: true` or name `issuers`"],
   ],
@@ -157,7 +157,7 @@ auth: {virtual_keys: true}
     ],
   ],
   [
-    "a resource is a URI, and what a grant does not send is told",
+    "a resource is a URI, and what a grant does not send gets a warning",
     `credentials:
   - {name: a, token_exchange: {issuer: i, client_id: c, client_secret: s, resource: tools}}
   - {name: b, token_exchange: {issuer: i, client_id: c, client_secret: s, resource: "https://t/#x"}}
@@ -203,7 +203,7 @@ a2a:
     ],
   ],
   [
-    "periods of reconciliation that will be corrected are told, and each provider is audited once",
+    "periods of reconciliation that will be corrected get a warning, and each provider is audited once",
     `providers: [{preset: openai, api_key: k}]
 reconcile:
   lookback: 60h
@@ -223,7 +223,7 @@ reconcile:
     ],
   ],
   [
-    "a lookback beyond 248 days is told, and a negative retention keeps forever",
+    "a lookback beyond 248 days gets a warning, and a negative retention keeps forever",
     "providers: [{preset: openai}]\nreconcile: {lookback: 6000h, retention: -1s, providers: [{provider: openai, type: compat, admin_key: k}]}",
     ["2:23 reconcile.lookback: longer than 248 days: narrowed to 5952h"],
   ],
@@ -238,7 +238,7 @@ reconcile:
     ],
   ],
   [
-    "bounds that are just kept are not told",
+    "bounds that are just kept get no warning",
     "providers: [{preset: openai}]\nreconcile: {interval: 1m, maturity_lag: 5928h, lookback: 5952h, retention: 5953h, providers: [{provider: openai, type: compat, admin_key: k}]}",
     [],
   ],

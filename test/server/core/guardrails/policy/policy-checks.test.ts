@@ -111,9 +111,9 @@ test("a rule that can never act causes a warning", () => {
 });
 
 test("a condition that fails whenever nothing was found causes a warning", () => {
-  const [told = ""] = deny('labels["pii/CREDIT_CARD"] > 0.5');
+  const [warning = ""] = deny('labels["pii/CREDIT_CARD"] > 0.5');
   assert.match(
-    told,
+    warning,
     /^warning r\.when: cannot be evaluated if nothing was found \(.+\), so every such message is refused; check `"<category>\/<LABEL>" in labels &&` first$/,
   );
   assert.match(
@@ -178,9 +178,9 @@ test("rewriting streamed answers needs a detector with a bounded match length, o
   assert.deepEqual(of({ ...all, select: 'a.type == "pii/CREDIT_CARD"' }, {}, late), []);
   assert.deepEqual(of({ ...all, select: 'a.type == "pii/PERSON"' }, {}, late), [refusal]);
   assert.deepEqual(of(all, {}, KNOWN), [], "of requests it is whole");
-  const [told = ""] = of({ ...all, action: "deny" }, {}, late);
+  const [warning = ""] = of({ ...all, action: "deny" }, {}, late);
   assert.match(
-    told,
+    warning,
     /^warning r: `names` can only judge a streamed answer while it is sent.*`guardrails\.stream\.policy: buffer` holds it back$/,
   );
 });
