@@ -12,12 +12,12 @@ const PERMIT = "permit(principal, action, resource);";
 const when = (condition: string): string => `permit(principal, action, resource) when { ${condition} };`;
 
 /** Returns `line:column message` of each. */
-async function loadedPolicy(text: string): Promise<{ readonly kind: string; readonly told: readonly string[] }> {
+async function loadedPolicy(text: string): Promise<{ readonly kind: string; readonly problems: readonly string[] }> {
   const outcome = await loadPolicy(text);
   const problems = outcome.kind === "loaded" ? outcome.warnings : outcome.problems;
   return {
     kind: outcome.kind,
-    told: problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
+    problems: problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
   };
 }
 
@@ -41,12 +41,12 @@ for (const [name, text, expected] of REFUSED) {
   test(`${name} is refused with its position`, async () => {
     const outcome = await loadedPolicy(text);
     assert.equal(outcome.kind, "refused");
-    assert.match(outcome.told[0] ?? "", expected);
+    assert.match(outcome.problems[0] ?? "", expected);
   });
 }
 
 test("every error of a policy is reported, not only the first", async () => {
-  const { told: faults } = await loadedPolicy("permit(principal, action, resource) when { 1 + };\n garbage");
+  const { problems: faults } = await loadedPolicy("permit(principal, action, resource) when { 1 + };\n garbage");
   assert.equal(faults.length, 2, faults.join("\n"));
 });
 
@@ -80,7 +80,7 @@ for (const [name, text, expected] of WARNED) {
   test(`${name} causes a warning with its position, and the policy is used`, async () => {
     const outcome = await loadedPolicy(text);
     assert.equal(outcome.kind, "loaded");
-    assert.match(outcome.told[0] ?? "", expected);
+    assert.match(outcome.problems[0] ?? "", expected);
   });
 }
 
@@ -96,7 +96,7 @@ const SOUND: readonly (readonly [name: string, text: string])[] = [
 
 for (const [name, text] of SOUND) {
   test(`${name} loads without a warning`, async () => {
-    assert.deepEqual(await loadedPolicy(text), { kind: "loaded", told: [] });
+    assert.deepEqual(await loadedPolicy(text), { kind: "loaded", problems: [] });
   });
 }
 
@@ -140,7 +140,7 @@ test("the most complex accepted policy is evaluated, also once the evaluator is 
       assert.equal((await loadPolicy(longer)).kind, "refused");
     }
   }
-  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", told: [] });
+  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", problems: [] });
 });
 
 test("no text makes the compiler throw, and it still works after each", async () => {
@@ -176,5 +176,5 @@ test("no text makes the compiler throw, and it still works after each", async ()
     }),
     { numRuns: 1_000 },
   );
-  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", told: [] });
+  assert.deepEqual(await loadedPolicy(PERMIT), { kind: "loaded", problems: [] });
 });

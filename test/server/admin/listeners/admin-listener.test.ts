@@ -150,9 +150,9 @@ for (const address of [":0", "0.0.0.0:0", "[::]:0", ...others.slice(0, 1).map((o
 
 for (const address of ["127.0.0.1:0", "127.8.9.10:0", "localhost:0", "[::1]:0"]) {
   test(`without an issuer the address ${address} is served`, async (t) => {
-    const { door } = await openNetwork(t, { address });
-    const host = door.address.replace(/:\d+$/, "").replace(/[[\]]/g, "");
-    assert.equal((await ask(door.port, WHOAMI, [HOST], { host })).status, 200);
+    const { listener } = await openNetwork(t, { address });
+    const host = listener.address.replace(/:\d+$/, "").replace(/[[\]]/g, "");
+    assert.equal((await ask(listener.port, WHOAMI, [HOST], { host })).status, 200);
   });
 }
 
@@ -186,13 +186,13 @@ test("an unresolvable name and an invalid address are reported", async (t) => {
 });
 
 test("a closing listener answers blocking reads", async (t) => {
-  const { port, door } = await openNetwork(t);
+  const { port, listener } = await openNetwork(t);
   // HTTP/1.0 has no chunks.
   const first = await ask(port, "/admin/v1/keys", [HOST], { version: "1.0" });
   const { index } = JSON.parse(first.body);
   const waiting = ask(port, `/admin/v1/keys?index=${index}&wait=5m`, [HOST]);
   await ask(port, WHOAMI, [HOST]);
-  const closed = door.close();
+  const closed = listener.close();
   assert.equal((await waiting).status, 200);
   await closed;
   await assert.rejects(ask(port, WHOAMI, [HOST]), { code: "ECONNREFUSED" });

@@ -124,22 +124,22 @@ test("a bound socket is removed again if its path cannot be taken", async (t) =>
 
 test("the socket is removed when the listener closes, unless another process has replaced it", async (t) => {
   const first = await openAdmin(t);
-  await first.door.close();
+  await first.listener.close();
   assert.deepEqual(await readdir(first.directory), []);
 
   const second = await openAdmin(t);
   await writeFile(`${second.path}.new`, "");
   await rename(`${second.path}.new`, second.path);
-  await second.door.close();
+  await second.listener.close();
   assert.deepEqual(await readdir(second.directory), ["admin.sock"]);
 });
 
 test("a closing listener answers blocking reads and closes kept-alive connections", async (t) => {
-  const { client, door, send: sendHere } = await openAdmin(t);
+  const { client, listener, send: sendHere } = await openAdmin(t);
   const { index } = await client.call("list_keys");
   const waiting = sendHere("GET", `/admin/v1/keys?index=${index}&wait=5m`);
   await client.call("get_whoami");
-  const closed = door.close();
+  const closed = listener.close();
   assert.equal((await waiting).status, 200);
   await closed;
 });

@@ -33,7 +33,7 @@ interface RawAnswer {
 interface OpenAdmin {
   readonly path: string;
   readonly directory: string;
-  readonly door: AdminSocket;
+  readonly listener: AdminSocket;
   readonly client: AdminClient;
   readonly memory: MemoryCluster;
   readonly sources: MemorySources;
@@ -241,7 +241,7 @@ export async function openAdmin(t: TestContext, over: Partial<Ports> = {}): Prom
   return {
     path,
     directory,
-    door: listener,
+    listener,
     client,
     memory,
     sources,

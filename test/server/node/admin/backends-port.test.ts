@@ -203,7 +203,7 @@ function listening(t: TestContext) {
   return {
     statistics,
     end,
-    told: () => calls,
+    callCount: () => calls,
     tick(ms: number) {
       for (let passed = 0; passed < ms; passed += 100) {
         pass(100);
@@ -221,46 +221,46 @@ function attempt(statistics: Statistics): void {
 }
 
 test("listeners are called at most once a second while there is traffic", (t) => {
-  const { statistics, tick, told } = listening(t);
+  const { statistics, tick, callCount } = listening(t);
   for (let at = 0; at < 100; at++) {
     attempt(statistics);
     tick(100);
   }
-  assert.ok(told() >= 9 && told() <= 10, `${told()} in ten seconds`);
+  assert.ok(callCount() >= 9 && callCount() <= 10, `${callCount()} in ten seconds`);
 });
 
 test("listeners are not called while a provider is idle, except until its last attempt has left the window", (t) => {
-  const { statistics, tick, told } = listening(t);
+  const { statistics, tick, callCount } = listening(t);
   tick(600_000);
-  assert.equal(told(), 0);
+  assert.equal(callCount(), 0);
   attempt(statistics);
   tick(600_000);
-  const once = told();
+  const once = callCount();
   assert.ok(once >= 60 && once <= 62, `${once} for one attempt`);
   tick(600_000);
-  assert.equal(told(), once);
+  assert.equal(callCount(), once);
   attempt(statistics);
   tick(1_000);
-  assert.equal(told(), once + 1);
+  assert.equal(callCount(), once + 1);
 });
 
 test("a session that ends long after its start is reported", (t) => {
-  const { statistics, tick, told } = listening(t);
+  const { statistics, tick, callCount } = listening(t);
   statistics.of("a")?.beginAttempt(false);
   tick(300_000);
-  const begun = told();
+  const begun = callCount();
   statistics.of("a")?.endAttempt();
   tick(2_000);
-  assert.deepEqual([begun, told()], [1, 2]);
+  assert.deepEqual([begun, callCount()], [1, 2]);
 });
 
 test("without listeners nothing is reported and no timer is set", (t) => {
-  const { statistics, tick, told, end } = listening(t);
+  const { statistics, tick, callCount, end } = listening(t);
   attempt(statistics);
   end();
   const set = t.mock.method(globalThis, "setTimeout");
   tick(10_000);
   attempt(statistics);
   tick(10_000);
-  assert.deepEqual([told(), set.mock.callCount()], [0, 0]);
+  assert.deepEqual([callCount(), set.mock.callCount()], [0, 0]);
 });

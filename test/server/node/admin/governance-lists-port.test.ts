@@ -343,7 +343,7 @@ function listening(t: TestContext) {
   return {
     ...opened,
     end,
-    told: () => reported.length,
+    callCount: () => reported.length,
     spend() {
       opened.node("n2").ask(team, 1);
     },
@@ -357,42 +357,42 @@ function listening(t: TestContext) {
 }
 
 test("listeners are called at most once a second while units are spent", (t) => {
-  const { spend, tick, told } = listening(t);
+  const { spend, tick, callCount } = listening(t);
   for (let at = 0; at < 100; at++) {
     spend();
     tick(100);
   }
-  assert.equal(told(), 11, "at once, then each second for ten");
+  assert.equal(callCount(), 11, "at once, then each second for ten");
   tick(2_000);
-  assert.equal(told(), 11, "of each change once");
+  assert.equal(callCount(), 11, "of each change once");
 });
 
 test("listeners are not called while nothing is spent, but are at the end of a window with spending", (t) => {
-  const { spend, tick, told } = listening(t);
+  const { spend, tick, callCount } = listening(t);
   tick(300_000);
-  assert.equal(told(), 0);
+  assert.equal(callCount(), 0);
   spend();
   tick(30_000);
-  assert.equal(told(), 1, "of the change");
+  assert.equal(callCount(), 1, "of the change");
   tick(40_000);
-  assert.equal(told(), 2, "of the end of its minute");
+  assert.equal(callCount(), 2, "of the end of its minute");
 });
 
 test("a new configuration is reported at once, and a refused or identical one is not", (t) => {
-  const { budgets, told } = listening(t);
+  const { budgets, callCount } = listening(t);
   budgets(ruleOf("other", 1, "hour", true));
-  assert.equal(told(), 1);
+  assert.equal(callCount(), 1);
 });
 
 test("without listeners nothing is reported and no timer is set", (t) => {
-  const { spend, tick, told, end } = listening(t);
+  const { spend, tick, callCount, end } = listening(t);
   spend();
   spend();
-  const before = told();
+  const before = callCount();
   end();
   const set = t.mock.method(globalThis, "setTimeout");
   tick(600_000);
   spend();
   tick(600_000);
-  assert.deepEqual([told(), set.mock.callCount()], [before, 0]);
+  assert.deepEqual([callCount(), set.mock.callCount()], [before, 0]);
 });

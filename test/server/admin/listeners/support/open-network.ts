@@ -12,7 +12,7 @@ import type { AuditEntry } from "../../../../../src/server/admin/ports.ts";
 import { handlerPorts } from "../../support/handler-ports.ts";
 
 interface OpenNetwork {
-  readonly door: AdminListener;
+  readonly listener: AdminListener;
   readonly port: number;
   /** Recorded data of unauthenticated callers. */
   readonly failures: readonly AuditEntry["data"][];
@@ -40,5 +40,5 @@ export async function openNetwork(
   const plane = openAdminPlane(ports, access);
   const listener = await openAdminListener({ address: "127.0.0.1:0", plane, tokens: undefined, ...over });
   t.after(() => listener.close(0));
-  return { door: listener, port: listener.port, failures, recorded: () => JSON.stringify([failures, entries]) };
+  return { listener, port: listener.port, failures, recorded: () => JSON.stringify([failures, entries]) };
 }
