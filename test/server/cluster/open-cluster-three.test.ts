@@ -215,7 +215,7 @@ test("a node that no member admits gives up with the reason of each address, and
   };
   const { log, lines } = memoryLog();
   const joining = openCluster({ ...wrong, log }, stop.signal);
-  await until("the wrong secret is told", () => lines.some(({ message }) => message === "not admitted yet"));
+  await until("the wrong secret is logged", () => lines.some(({ message }) => message === "not admitted yet"));
   stop.abort(new Error("enough"));
   await assert.rejects(joining, /enough/);
   assert.equal(

@@ -34,7 +34,7 @@ test("a watcher is called for rows under its prefix, once per batch, until it en
   const { view, follow } = createView(fail);
   const reported: (readonly Mutation[] | undefined)[] = [];
   const end = view.watch("key/", (mutations) => {
-    assert.equal(view.get("key/a"), "1{}", "the rows are there when it is told");
+    assert.equal(view.get("key/a"), "1{}", "the rows are there when it is notified");
     reported.push(mutations);
   });
   follow([KEY, SOURCE], 2);

@@ -30,8 +30,8 @@ test("applied entries are reported once, at the end of the turn or on request, a
   await bench.apply(keyCommand("two"));
   bench.machine.flush();
   bench.machine.flush();
-  assert.equal(bench.told.at(-1)?.index, 3);
-  const found = bench.told.flatMap(({ mutations }) => mutations.map(({ key }) => key));
+  assert.equal(bench.reported.at(-1)?.index, 3);
+  const found = bench.reported.flatMap(({ mutations }) => mutations.map(({ key }) => key));
   assert.equal(new Set(found).size, found.length);
   assert.ok(
     found.every((key) => !key.startsWith("sess/")),
@@ -39,7 +39,7 @@ test("applied entries are reported once, at the end of the turn or on request, a
   );
 
   await bench.apply(keyCommand("three"));
-  await until("the rows are told without being asked for", () => bench.told.at(-1)?.index === 4);
+  await until("the rows are reported without a request", () => bench.reported.at(-1)?.index === 4);
 
   await bench.writer.flush();
   await bench.storage.close();
@@ -52,7 +52,7 @@ test("an entry that changes no public row still reports its index", async (t) =>
   const bench = await machineBench(t);
   await bench.apply(commands.blobPut({ sha256: sha256("x"), part: 0, of: 2, data: "eA==" }));
   bench.machine.flush();
-  assert.deepEqual(bench.told, [{ mutations: [], index: 2 }]);
+  assert.deepEqual(bench.reported, [{ mutations: [], index: 2 }]);
 });
 
 test("a wait for an index ends when it is applied or at its timeout", async (t) => {
@@ -77,7 +77,7 @@ test("a membership change is applied with its rows and reported as the configura
   assert.deepEqual(bench.machine.configuration, after);
   bench.machine.flush();
   assert.deepEqual(
-    bench.told.flatMap(({ mutations }) => mutations.map(({ key }) => key)),
+    bench.reported.flatMap(({ mutations }) => mutations.map(({ key }) => key)),
     ["member/b"],
   );
 });

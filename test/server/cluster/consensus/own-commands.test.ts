@@ -52,8 +52,8 @@ test("a start is reported until it is acknowledged, without the number that the 
   const [first, second] = ports.commands;
   assert.deepEqual(first, second);
   assert.equal(first?.["t"], "node.start");
-  const { incarnation: _, ...told } = memberOf("a");
-  assert.deepEqual(first?.["p"], told);
+  const { incarnation: _, ...member } = memberOf("a");
+  assert.deepEqual(first?.["p"], member);
   await own.submit("state.check", {});
   assert.equal(ports.commands[2]?.["c"], first?.["c"]);
   assert.equal(ports.commands[2]?.["s"], 2);

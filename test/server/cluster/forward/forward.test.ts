@@ -96,7 +96,7 @@ test("a peer that sends more than 1,024 requests at once gets busy for the rest"
   assert.match(payload.toString(), /"busy"/);
 });
 
-test("a late answer makes the outcome unknown, and the other side is told of the cancellation", async (context) => {
+test("a late answer makes the outcome unknown, and the other side learns of the cancellation", async (context) => {
   let aborted: unknown;
   const { address } = await testServer(context, (_, signal) => {
     signal.addEventListener("abort", () => {
@@ -132,7 +132,7 @@ test("an aborted request rejects with the signal's reason, and its late answer i
   assert.equal(quick.kind, "result");
   stop.abort(new Error("the client has left"));
   await assert.rejects(slow, /the client has left/);
-  await eventually("the server is told", () => isAborted);
+  await eventually("the server learns of it", () => isAborted);
   release();
   const after = await client.request(address, { kind: "propose", header: "after" }, LIMITS);
   assert.equal(after.kind === "result" && after.header, "after");

@@ -25,15 +25,15 @@ async function tamper(dir: string, change: (database: ClassicLevel) => Promise<v
 
 interface Holder {
   readonly child: ChildProcess;
-  readonly said: { readonly kind: string; readonly code?: string; readonly message?: string };
+  readonly outcome: { readonly kind: string; readonly code?: string; readonly message?: string };
 }
 
 async function holdInSecondProcess(t: TestContext, dir: string): Promise<Holder> {
   const { path, options } = childProgram("./hold-storage.ts", import.meta.url);
   const child = fork(path, [dir, "a"], { execArgv: [...options] });
   t.after(() => child.kill("SIGKILL"));
-  const [said] = (await once(child, "message")) as [Holder["said"]];
-  return { child, said };
+  const [outcome] = (await once(child, "message")) as [Holder["outcome"]];
+  return { child, outcome };
 }
 
 test("a directory is created with its parents for the owner alone, and can be opened again", async (t) => {
@@ -84,8 +84,8 @@ test("a directory open in this process is refused as locked, and free after clos
 
 test("a directory open in another process is refused as locked until that process dies", async (t) => {
   const dir = makeDir(t);
-  const { child, said } = await holdInSecondProcess(t, dir);
-  assert.equal(said.kind, "opened", said.message);
+  const { child, outcome } = await holdInSecondProcess(t, dir);
+  assert.equal(outcome.kind, "opened", outcome.message);
   await assert.rejects(openStorage({ dir, nodeId: "a" }), refusal("locked", /in use by another process/));
   child.kill("SIGKILL");
   await once(child, "exit");
@@ -95,10 +95,10 @@ test("a directory open in another process is refused as locked until that proces
 test("another process is refused while this one has the directory open", async (t) => {
   const dir = makeDir(t);
   const first = await openStorage({ dir, nodeId: "a" });
-  const { said } = await holdInSecondProcess(t, dir);
+  const { outcome } = await holdInSecondProcess(t, dir);
   await first.close();
-  assert.equal(said.kind, "refused");
-  assert.equal(said.code, "locked");
+  assert.equal(outcome.kind, "refused");
+  assert.equal(outcome.code, "locked");
 });
 
 test("when several processes create the same directory, one gets it and the others find it locked", async (t) => {

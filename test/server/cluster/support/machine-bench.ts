@@ -27,7 +27,7 @@ export interface MachineBench {
   readonly storage: Storage;
   readonly machine: AppliedState;
   readonly writer: StateWriter;
-  readonly told: { readonly mutations: readonly Mutation[]; readonly index: number }[];
+  readonly reported: { readonly mutations: readonly Mutation[]; readonly index: number }[];
   readonly replaced: { readonly rows: readonly Row[]; readonly index: number }[];
   readonly configurations: number[];
   readonly diverged: number[];
@@ -73,7 +73,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     onDrained: () => undefined,
     onFault: (error) => faults.push(error),
   });
-  const reported: MachineBench["told"] = [];
+  const reported: MachineBench["reported"] = [];
   const replaced: MachineBench["replaced"] = [];
   const configurations: number[] = [];
   const diverged: number[] = [];
@@ -106,7 +106,7 @@ export async function machineBench(t: TestContext, dir = makeDir(t), nodeId = "a
     storage,
     machine,
     writer,
-    told: reported,
+    reported,
     replaced,
     configurations,
     diverged,

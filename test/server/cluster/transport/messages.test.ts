@@ -186,18 +186,18 @@ test("removed members are disconnected, and refused when they return", async (co
   await eventually("both are connected", () => isUp(n2, "n1") && isUp(n3, "n1"));
   members.delete("n3");
   know(n1, addressOf(n2));
-  await eventually("one is told", () => stateOf(n3, "n1")?.error?.code === "not_a_member");
+  await eventually("one is refused", () => stateOf(n3, "n1")?.error?.code === "not_a_member");
   assert.ok(isUp(n2, "n1"));
 });
 
-test("a removed node is told so before it is disconnected", async (context) => {
+test("a removed node is informed before it is disconnected", async (context) => {
   const [n1, n2] = await Promise.all([testNode(context, "n1"), testNode(context, "n2")]);
   know(n1, addressOf(n2));
   await eventually("it is connected", () => isUp(n1, "n2"));
   n1.transport.send(messageOf("n1", "n2", { index: 11 }));
   n1.transport.sendRemoved("n2", 12);
   know(n1);
-  await eventually("it is told", () => n2.removals.length === 1);
+  await eventually("it is informed", () => n2.removals.length === 1);
   assert.deepEqual(n2.removals, [[12, "n1"]]);
   assert.equal(n2.messages[0]?.index, 11);
   n1.transport.sendRemoved("n9", 1);

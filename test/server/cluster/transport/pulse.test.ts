@@ -26,7 +26,7 @@ function ports(ahead: number, safe: number) {
     onClock: (peer, reading) => reported.push([peer, reading]),
   };
   return {
-    heard: reported,
+    reported,
     of,
     pass(ms: number) {
       now += ms;
@@ -46,15 +46,17 @@ test("the offset of a clock is read from a request and its answer, minus half th
     const result = answer.answer(asked);
     for (const each of [asking, answering]) each.pass(10);
     question.onAnswer(result);
-    assert.deepEqual(answering.heard, [["a", "s", 7]]);
-    assert.deepEqual(asking.heard, [["b", { atMs: 1_700_000_001_010 + ahead, monotonicMs: 1_010, roundTripMs: 20 }]]);
+    assert.deepEqual(answering.reported, [["a", "s", 7]]);
+    assert.deepEqual(asking.reported, [
+      ["b", { atMs: 1_700_000_001_010 + ahead, monotonicMs: 1_010, roundTripMs: 20 }],
+    ]);
     question.onAnswer(result);
-    assert.equal(asking.heard.length, 1, "an answer that comes twice counts once");
+    assert.equal(asking.reported.length, 1, "an answer that comes twice counts once");
   }
 });
 
 test("an earlier version or an unintelligible request is answered with nothing and gives no reading", () => {
-  const { of, heard } = ports(0, 7);
+  const { of, reported } = ports(0, 7);
   const pulse = createPulse({ nodeId: "b", storageId: "s" }, of);
   pulse.question();
   for (const bytes of [new Uint8Array(0), Buffer.from("{"), Buffer.from("[1]"), Buffer.alloc(2_000, 32)]) {
@@ -65,7 +67,7 @@ test("an earlier version or an unintelligible request is answered with nothing a
     pulse.answer(encodeJson(message));
     pulse.onAnswer(encodeJson(message));
   }
-  assert.deepEqual(heard, []);
+  assert.deepEqual(reported, []);
 });
 
 test("nodes read each other's clocks as soon as they connect, in both directions", async (context) => {
@@ -91,7 +93,7 @@ test("nodes read each other's clocks as soon as they connect, in both directions
   assert.deepEqual(ofFirst.safe[0], ["n2", "storage-of-n2", 42]);
 });
 
-test("of two processes with one node id the first that answers stays, and the other is told", async (context) => {
+test("of two processes with one node id the first that answers stays, and the other is refused", async (context) => {
   const third = await testNode(context, "n3");
   const self = async (incarnation: string) => selfOf(await identityOf("n1"), { incarnation });
   const first = await testNode(context, "n1", { self: await self("one") });
@@ -100,7 +102,7 @@ test("of two processes with one node id the first that answers stays, and the ot
   await until("the first is connected", () => first.transport.connections()[0]?.state === "up");
   const second = await testNode(context, "n1", { self: await self("two") });
   know(second, addressOf(third));
-  await until("the second is told", () => second.refusals.some(([code]) => code === "duplicate_node"));
+  await until("the second is refused", () => second.refusals.some(([code]) => code === "duplicate_node"));
   assert.deepEqual(
     first.transport.connections().map(({ state }) => state),
     ["up"],

@@ -38,7 +38,7 @@ test("the same process may always replace its own connection, and so may one of 
   assert.equal(probes(), 0);
 });
 
-test("a second process must retry until it is known whether the first answers, and is then told", async () => {
+test("a second process must retry until it is known whether the first answers, and is then refused", async () => {
   const { judge, closed, probes, pass } = bench({ answers: true });
   assert.equal(judge("two"), "busy");
   assert.equal(judge("two"), "busy");
@@ -59,7 +59,7 @@ test("a first process that does not answer is replaced", async () => {
   assert.equal(closed.length, 1);
 });
 
-test("if another node is to decide, neither process is told to end", async () => {
+test("if another node is to decide, neither process has to end", async () => {
   const { judge } = bench({ answers: true, arbitrates: false });
   judge("two");
   await settled();

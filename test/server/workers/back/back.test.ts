@@ -69,7 +69,7 @@ test("outcomes that two workers saw are read at the node like its own, and end w
   sendStatistics(first.worker).of("gone")?.beginAttempt(false);
   met(alone);
   met(alone);
-  await until(() => statistics.read("a")?.inFlight === 4 && statistics.failures("a")?.length === 2, "told");
+  await until(() => statistics.read("a")?.inFlight === 4 && statistics.failures("a")?.length === 2, "reported");
   const { rate: _, lastFailure, ...read } = statistics.read("a")!;
   const { rate: __, lastFailure: ___, ...expected } = alone.read("a")!;
   assert.deepEqual(read, expected);
@@ -90,7 +90,7 @@ test("each refusal is counted by caller and reason, with the last request", asyn
     worker.refused({ caller: undefined, code: "budget_exhausted", by, requestId: `r${at}` });
   }
   worker.refused({ caller: undefined, code: "overloaded", by: undefined, requestId: "last" });
-  await until(() => reported.length === 41, "all are told");
+  await until(() => reported.length === 41, "all are reported");
   const [budget, overloaded] = refusals.read();
   assert.deepEqual([budget?.lastMinute, budget?.lastRequest, overloaded?.lastMinute], [40, "r39", 1]);
   assert.equal(refusals.ofBucket("b/team"), 40);
@@ -108,7 +108,7 @@ test("the last refused request is the last over all workers, whichever reports f
   later.refused({ ...overloaded, requestId: "second" });
   later.refused({ ...overloaded, requestId: "third" });
   two.node.send("flush", null, true);
-  await until(() => refusals.read()[0]?.lastMinute === 3, "all are told");
+  await until(() => refusals.read()[0]?.lastMinute === 3, "all are reported");
   assert.equal(refusals.read()[0]?.lastRequest, "third");
 });
 
@@ -119,17 +119,17 @@ test("of a flood of finished requests the last ones are reported in order, and a
   takeFinished(pair.node, { finished: (row) => rows.push(row) });
   const { finished } = sendFinished(pair.worker);
   for (let at = 0; at < 9_000; at += 1) finished({ ...ENDED, id: `r${at}` });
-  await until(() => rows.length >= 2_000, "told");
+  await until(() => rows.length >= 2_000, "reported");
   const last = Array.from({ length: 2_000 }, (_, at) => `r${7_000 + at}`);
   assert.deepEqual(ids(), last);
   rows.length = 0;
   for (let at = 0; at < 9_000; at += 1) finished({ ...ENDED, id: `r${at}` });
   pair.node.send("flush", null, true);
-  await until(() => rows.length >= 2_000, "told to who asks");
+  await until(() => rows.length >= 2_000, "the rows are sent on request");
   assert.deepEqual(ids(), last);
   rows.length = 0;
   finished({ ...ENDED, id: "one" });
-  await until(() => rows.length > 0, "told by itself");
+  await until(() => rows.length > 0, "the rows are sent unasked");
   assert.deepEqual(ids(), ["one"]);
 });
 
@@ -224,7 +224,7 @@ test("a worker's line appears in the node's log with its number", async () => {
   const worker = sendLog(pair.worker, "info", Date.now);
   worker.debug("nothing of this");
   worker.warn("something", { why: ["a", "b"], n: 1 });
-  await until(() => lines.length === 1, "told");
+  await until(() => lines.length === 1, "reported");
   assert.deepEqual(lines, [["warn", "something", { why: ["a", "b"], n: 1, worker: 3 }]]);
 });
 

@@ -121,7 +121,7 @@ test("units that one of three workers released are used by the others, call afte
   const held = await workers[0]!.budgets.reserve(spending);
   await assert.rejects(async () => await workers[1]!.budgets.reserve(spending), { code: "budget_exhausted" });
   held.release();
-  // It was told that nothing is left, and asks again anyway.
+  // Its budget is used up, and it asks again anyway.
   (await workers[1]!.budgets.reserve(spending)).release();
   await Promise.all(workers.map((it) => it.close()));
   await node.budgets.close();

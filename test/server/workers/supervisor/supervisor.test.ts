@@ -91,9 +91,9 @@ test("a process that serves and then hangs is killed, and the log says why", asy
   const [worker] = (await supervisor).serving();
   assert.ok(worker);
   process.kill(worker.pid, "SIGSTOP");
-  const [said] = await eventually("its end", () => errors.length > 0 && errors);
+  const [line] = await eventually("its end", () => errors.length > 0 && errors);
   assert.deepEqual(
-    [said?.["message"], said?.["reason"]],
+    [line?.["message"], line?.["reason"]],
     ["a worker process is stopped", "it has not responded for 10 s"],
   );
 });
