@@ -225,7 +225,7 @@ test("each answer to a duplex body is a piece, since any other is taken as the e
   const { post, proxy } = await fronted(t, { inspects: "duplex" });
   await post(chat("hello"), { answer: "allow events 100" });
   await post(chat(`card ${CARD}`), { answer: "redact chunked 500000" });
-  const bodies = proxy.told.flatMap(({ request_body: asked, response_body: answered }) => asked ?? answered ?? []);
+  const bodies = proxy.answers.flatMap(({ request_body: asked, response_body: answered }) => asked ?? answered ?? []);
   assert.ok(bodies.length > 10, String(bodies.length));
   for (const { response } of bodies) assert.equal(response?.body_mutation?.mutation, "streamed_response");
   assert.deepEqual(proxy.warnings, []);
@@ -236,7 +236,7 @@ test("an answer to trailers ends the body after the last piece", async (t) => {
   const body = chat(filled("redact", 500_000));
   assert.equal((await post(body, { trailers: { "x-sum": "1" } })).status, 204);
   assert.deepEqual(upstream.bodies.map(String), [masked(body)]);
-  const order = proxy.told.map(({ response }) => response).filter((name) => name?.startsWith("request"));
+  const order = proxy.answers.map(({ response }) => response).filter((name) => name?.startsWith("request"));
   assert.deepEqual(
     [order[0], order.at(-1), order.indexOf("request_trailers")],
     ["request_headers", "request_trailers", order.length - 1],

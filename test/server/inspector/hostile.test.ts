@@ -212,7 +212,7 @@ test("the server survives streams that are opened and stay silent", async () => 
 });
 
 test("of two thousand streams those above the limit are refused, and served again once the others are gone", async () => {
-  // A connection with more streams is told to end.
+  // A connection with more streams is asked to end.
   const peers = Array.from({ length: 6 }, () => rawPeer(port));
   for (const peer of peers) await once(peer.session, "connect");
   for (const peer of peers) for (let at = 0; at < 350; at++) peer.open();

@@ -52,7 +52,7 @@ after(() => inspector.close(0));
 interface Talk {
   readonly say: (message: ProcessingRequest) => void;
   /** Returns the next answer, or `undefined` at the end of the stream. */
-  readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
+  readonly nextAnswer: () => Promise<ProcessingResponse__Output | undefined>;
   /** Status of the end of the stream. */
   readonly ended: Promise<number>;
   readonly call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>;
@@ -72,7 +72,7 @@ function talk(port = inspector.port): Talk {
     call,
     ended,
     say: (message) => void call.write(message),
-    async heard() {
+    async nextAnswer() {
       try {
         const { value, done } = await answers.next();
         return done === true ? undefined : (value as ProcessingResponse__Output);
@@ -95,9 +95,9 @@ const body = (text: string | Buffer, isEnd: boolean): ProcessingRequest => ({
 async function isWell(): Promise<void> {
   const peer = talk();
   peer.say(HEADERS);
-  assert.equal((await peer.heard())?.response, "request_headers");
+  assert.equal((await peer.nextAnswer())?.response, "request_headers");
   peer.say(body("hello", true));
-  assert.deepEqual((await peer.heard())?.request_body, {});
+  assert.deepEqual((await peer.nextAnswer())?.request_body, {});
   peer.call.end();
   assert.equal(await peer.ended, status.OK);
 }
@@ -124,7 +124,7 @@ for (const [what, messages, code] of HOSTILE) {
   test(`${what}: the stream fails, and others continue`, async () => {
     const peer = talk();
     for (const message of messages) peer.say(message);
-    while ((await peer.heard()) !== undefined);
+    while ((await peer.nextAnswer()) !== undefined);
     assert.equal(await peer.ended, code);
     await isWell();
   });
@@ -134,9 +134,9 @@ test("empty messages are not answered, and missing fields are empty", async () =
   const peer = talk();
   peer.say({});
   peer.say({ request_headers: {} });
-  assert.equal((await peer.heard())?.response, "request_headers");
+  assert.equal((await peer.nextAnswer())?.response, "request_headers");
   peer.say({ request_body: {} });
-  assert.deepEqual((await peer.heard())?.request_body?.response?.body_mutation, {
+  assert.deepEqual((await peer.nextAnswer())?.request_body?.response?.body_mutation, {
     clear_body: true,
     mutation: "clear_body",
   });
@@ -154,9 +154,9 @@ test("attributes, metadata and fields of later versions are ignored", async () =
     metadata_context: { filter_metadata: { "envoy.lb": { fields: { a: { listValue: { values: [text("b")] } } } } } },
     protocol_config: { request_body_mode: "STREAMED", response_body_mode: "NONE" },
   });
-  assert.equal((await peer.heard())?.response, "request_headers");
+  assert.equal((await peer.nextAnswer())?.response, "request_headers");
   peer.say({ metadata_context: { filter_metadata: { "envoy.lb": { fields } } }, ...body("hello", true) });
-  assert.deepEqual((await peer.heard())?.request_body, {});
+  assert.deepEqual((await peer.nextAnswer())?.request_body, {});
   peer.call.end();
   assert.equal(await peer.ended, status.OK);
 });
@@ -166,9 +166,9 @@ test("buffered bytes are limited over all streams, and released", async () => {
   const reported: (string | undefined)[] = [];
   for (const peer of peers) {
     peer.say(HEADERS);
-    await peer.heard();
+    await peer.nextAnswer();
     peer.say(body(Buffer.alloc(40_000), false));
-    const answer = await peer.heard();
+    const answer = await peer.nextAnswer();
     reported.push(
       answer?.immediate_response === undefined ? answer?.response : String(answer.immediate_response.status?.code),
     );
@@ -182,9 +182,9 @@ test("buffered bytes are limited over all streams, and released", async () => {
 test("an inspection that fails refuses the request", async () => {
   const peer = talk();
   peer.say(HEADERS);
-  await peer.heard();
+  await peer.nextAnswer();
   peer.say(body("throw", true));
-  const answer = await peer.heard();
+  const answer = await peer.nextAnswer();
   assert.equal(answer?.immediate_response?.status?.code, 503);
   assert.equal(JSON.parse(String(answer?.immediate_response?.body)).error.code, "guardrail_error");
   assert.equal(await peer.ended, status.OK);
@@ -193,11 +193,11 @@ test("an inspection that fails refuses the request", async () => {
 test("a peer that disconnects before its body ended gets an error, never success", async () => {
   const peer = talk();
   peer.say(HEADERS);
-  await peer.heard();
+  await peer.nextAnswer();
   peer.say(body("h", false));
-  await peer.heard();
+  await peer.nextAnswer();
   peer.call.end();
-  assert.equal(await peer.heard(), undefined);
+  assert.equal(await peer.nextAnswer(), undefined);
   assert.equal(await peer.ended, status.INVALID_ARGUMENT);
   assert.ok(counted.includes("abandoned"));
 });
@@ -207,17 +207,17 @@ test("a stopping service abandons nothing: running judgments are answered or end
     const stopping = await open();
     const peer = talk(stopping.port);
     peer.say(HEADERS);
-    await peer.heard();
+    await peer.nextAnswer();
     const before = waiting.length;
     peer.say(body("wait", true));
     while (waiting.length === before) await new Promise((resolve) => setImmediate(resolve));
     const closed = stopping.close(isAnswered ? 60_000 : 0);
     if (isAnswered) {
       waiting.at(-1)?.({ kind: "allow" });
-      assert.deepEqual((await peer.heard())?.request_body, {});
+      assert.deepEqual((await peer.nextAnswer())?.request_body, {});
       peer.call.end();
     } else {
-      assert.equal(await peer.heard(), undefined);
+      assert.equal(await peer.nextAnswer(), undefined);
     }
     assert.equal(await peer.ended, isAnswered ? status.OK : status.UNAVAILABLE);
     await closed;

@@ -18,17 +18,17 @@ function begin(of: Partial<Parameters<typeof beginUse>[2]> = {}) {
     added.map(({ provider, model, requests, failed, tokens, unmeasured, units }) =>
       [provider, model, requests, failed, tokens?.inputTokens ?? "-", unmeasured, units].join(" "),
     );
-  return { use, added, told: addedRows };
+  return { use, added, addedRows };
 }
 
 test("a request is reported once, with its usage", () => {
-  const { use, added, told } = begin();
+  const { use, added, addedRows } = begin();
   use.recordAttempt("p", "gpt-x");
   use.addUsage(usage(5), { provider: "p", model: "gpt-x" });
   use.addUnits(7, { provider: "p", model: "gpt-x" });
   use.end(false);
   use.end(true);
-  assert.deepEqual(told(), ["p gpt-x 1 0 5 0 7"]);
+  assert.deepEqual(addedRows(), ["p gpt-x 1 0 5 0 7"]);
   assert.deepEqual(
     [added[0]?.hop, added[0]?.caller, added[0]?.profile, added[0]?.kind],
     ["llm", "team", "gold", "tokens"],
@@ -36,33 +36,33 @@ test("a request is reported once, with its usage", () => {
 });
 
 test("usage of an attempt before a failover stays with its provider", () => {
-  const { use, told } = begin();
+  const { use, addedRows } = begin();
   use.recordAttempt("p", "gpt-x");
   use.addUsage(usage(5), { provider: "p", model: "gpt-x" });
   use.recordAttempt("q", "other-x");
   use.addUsage(usage(3), { provider: "q", model: "other-x" });
   use.end(false);
-  assert.deepEqual(told(), ["p gpt-x 0 0 5 0 0", "q other-x 1 0 3 0 0"]);
+  assert.deepEqual(addedRows(), ["p gpt-x 0 0 5 0 0", "q other-x 1 0 3 0 0"]);
 });
 
 test("a model that no provider has answered for keeps its configured name", () => {
-  const { use, told } = begin();
+  const { use, addedRows } = begin();
   use.recordAttempt("p", "whatever a caller writes");
   use.end(true);
   const answered = begin();
   answered.use.recordAttempt("p", "x".repeat(1_000));
   answered.use.end(false);
-  assert.deepEqual([told(), answered.told()], [["p gpt-* 1 1 - 0 0"], [`p ${"x".repeat(128)} 1 0 - 0 0`]]);
+  assert.deepEqual([addedRows(), answered.addedRows()], [["p gpt-* 1 1 - 0 0"], [`p ${"x".repeat(128)} 1 0 - 0 0`]]);
 });
 
 test("a session is reported as it goes and is one request", () => {
-  const { use, told } = begin({ isSession: true });
+  const { use, addedRows } = begin({ isSession: true });
   use.addUsage(usage(5), { provider: "p", model: "rt" });
   use.addUnits(2, { provider: "p", model: "rt" });
   use.countUnmeasured({ provider: "p", model: "rt" });
   use.addUsage(usage(1), { provider: "p", model: "rt" });
   use.end(false);
-  assert.deepEqual(told(), ["p rt 0 0 5 0 0", "p rt 0 0 - 0 2", "p rt 0 0 1 1 0", "p rt 1 0 - 0 0"]);
+  assert.deepEqual(addedRows(), ["p rt 0 0 5 0 0", "p rt 0 0 - 0 2", "p rt 0 0 1 1 0", "p rt 1 0 - 0 0"]);
 });
 
 test("images and audio are separate from tokens", () => {

@@ -42,7 +42,7 @@ export interface InferenceServer {
   version: string;
   isReady: boolean;
   /** Replacements in a model's metadata. */
-  told: Readonly<Record<string, unknown>>;
+  metadata: Readonly<Record<string, unknown>>;
   /** Sees every request first, and answers it if it returns true. */
   meet: (asked: ServerAsked, response: ServerResponse) => boolean;
   /** Answers instead of the correct server; `false` leaves the answer to it. */
@@ -131,7 +131,7 @@ export async function startInferenceServer(
         platform: "onnxruntime_onnx",
         inputs: tensorMetadata(inputMetadata),
         outputs: tensorMetadata(outputMetadata),
-        ...server.told,
+        ...server.metadata,
       });
     }
     if (one.method !== "POST") return json(response, 405, { error: "method" });
@@ -178,7 +178,7 @@ export async function startInferenceServer(
     offersBinary: false,
     version: "1",
     isReady: true,
-    told: {},
+    metadata: {},
     meet: () => false,
     err: () => false,
   };
@@ -190,12 +190,12 @@ function json(response: ServerResponse, status: number, value: object): void {
 }
 
 function send(response: ServerResponse, { id, isBinary, output }: Inferred, model: string, version: string): void {
-  const { data, ...told } = output;
+  const { data, ...description } = output;
   const bytes = isBinary ? bytesOf(data) : undefined;
   const own =
     bytes === undefined
-      ? { ...told, data: Array.from(data, Number) }
-      : { ...told, parameters: { binary_data_size: bytes.length } };
+      ? { ...description, data: Array.from(data, Number) }
+      : { ...description, parameters: { binary_data_size: bytes.length } };
   const text = JSON.stringify({ id, model_name: model, model_version: version, outputs: [own] });
   if (bytes === undefined) response.writeHead(200, { "content-type": "application/json" }).end(text);
   else sendBinary(response, text, bytes);

@@ -301,7 +301,7 @@ const METADATA: readonly (readonly [string, Readonly<Record<string, unknown>>, R
 
 test("a model that does not match is reported in a sentence and queried again later", { skip: missing }, async () => {
   for (const [name, metadata, message] of METADATA) {
-    server.told = metadata;
+    server.metadata = metadata;
     const detector = await fresh(served("classify"));
     const before = server.asked.length;
     for (let turn = 0; turn < 3; turn++) {

@@ -23,8 +23,8 @@ export const server = await startInferenceServer(
 );
 export const honest = { ...server };
 beforeEach(() => {
-  const { mostRows, offersBinary, version, isReady, told, meet, err } = honest;
-  Object.assign(server, { mostRows, offersBinary, version, isReady, told, meet, err });
+  const { mostRows, offersBinary, version, isReady, metadata, meet, err } = honest;
+  Object.assign(server, { mostRows, offersBinary, version, isReady, metadata, meet, err });
 });
 
 type Type = "nlp" | "classify" | "embed";

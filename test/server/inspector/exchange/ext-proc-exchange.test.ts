@@ -10,7 +10,7 @@ const REWRITE: Verdict = { kind: "rewrite", body: Buffer.from("[redacted]") };
 const WITH_HEADER: Verdict = { ...REWRITE, headers: new Map([["mcp-param-a", "b"]]) };
 const DENY: Verdict = { kind: "refuse", error: new GatewayError("guardrail_denied", "Not here.") };
 
-type Move = readonly [Arrival | Verdict | "left", ...said: string[]];
+type Move = readonly [Arrival | Verdict | "left", ...expected: string[]];
 
 const ROWS: readonly (readonly [what: string, mode: ExchangeOptions["mode"], moves: readonly Move[]])[] = [
   ["streamed: no body, allowed", "streamed", [[headers(true), 'inspect ""'], [ALLOW, "headers"], ["left"]]],
@@ -216,9 +216,9 @@ describe("messages and their answers", () => {
   for (const [what, mode, moves] of ROWS) {
     test(what, () => {
       const peer = exchange({ mode });
-      for (const [move, ...said] of moves) {
-        const expectedText = move === "left" ? peer.leave() : "side" in move ? peer.arrive(move) : peer.decide(move);
-        assert.deepEqual(expectedText, said);
+      for (const [move, ...expected] of moves) {
+        const actual = move === "left" ? peer.leave() : "side" in move ? peer.arrive(move) : peer.decide(move);
+        assert.deepEqual(actual, expected);
       }
     });
   }

@@ -43,11 +43,11 @@ function passed(mode: Mode, { request = "streamed", peer = mode, isRead = true }
 }
 
 type Move =
-  | readonly ["headers" | "end", ...said: string[]]
-  | readonly ["body" | "last", text: string, news: readonly ResponseNews[], ...said: string[]]
-  | readonly ["trailers", news: readonly ResponseNews[], ...said: string[]]
-  | readonly ["news", ResponseNews, ...said: string[]]
-  | readonly ["left", ...said: string[]];
+  | readonly ["headers" | "end", ...expected: string[]]
+  | readonly ["body" | "last", text: string, news: readonly ResponseNews[], ...expected: string[]]
+  | readonly ["trailers", news: readonly ResponseNews[], ...expected: string[]]
+  | readonly ["news", ResponseNews, ...expected: string[]]
+  | readonly ["left", ...expected: string[]];
 
 /** `news` is the inspection's result when it gets the bytes. */
 const ROWS: readonly (readonly [what: string, mode: Mode, terms: Terms, moves: readonly Move[]])[] = [
@@ -201,7 +201,7 @@ const ROWS: readonly (readonly [what: string, mode: Mode, terms: Terms, moves: r
     ],
   ],
   [
-    "a peer that leaves in the middle is told an error",
+    "a peer that leaves in the middle gets an error",
     "duplex",
     {},
     [["headers"], ["body", "a", [], 'feed "a"'], ["left", "fail abandoned"]],
@@ -249,18 +249,18 @@ describe("response messages and their answers", () => {
             break;
           case "body":
           case "last": {
-            const [kind, text, news, ...said] = move;
-            assert.deepEqual(peer.arrive(response.body(text, kind === "last"), news), said);
+            const [kind, text, news, ...expected] = move;
+            assert.deepEqual(peer.arrive(response.body(text, kind === "last"), news), expected);
             break;
           }
           case "trailers": {
-            const [, news, ...said] = move;
-            assert.deepEqual(peer.arrive(response.trailers, news), said);
+            const [, news, ...expected] = move;
+            assert.deepEqual(peer.arrive(response.trailers, news), expected);
             break;
           }
           case "news": {
-            const [, news, ...said] = move;
-            assert.deepEqual(peer.tell(news), said);
+            const [, news, ...expected] = move;
+            assert.deepEqual(peer.tell(news), expected);
             break;
           }
           default:

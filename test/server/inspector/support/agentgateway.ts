@@ -40,7 +40,7 @@ export interface AgentgatewayOptions {
 interface Agentgateway {
   readonly port: number;
   /** All answers to its filter, in order. */
-  readonly told: ProcessingResponse__Output[];
+  readonly answers: ProcessingResponse__Output[];
   /** Its warnings about them. */
   readonly warnings: string[];
   readonly close: () => Promise<void>;
@@ -69,7 +69,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    told: reported,
+    answers: reported,
     warnings,
     async close() {
       server.closeAllConnections();

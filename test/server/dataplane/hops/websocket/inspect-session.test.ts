@@ -73,16 +73,16 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
   const farTexts: string[] = [];
   const events: Event[] = [];
   const refused: RefusedMessage[] = [];
-  const heard = (data: Buffer): void => {
+  const receive = (data: Buffer): void => {
     texts.push(String(data));
     if (texts.at(-1)?.startsWith("{")) events.push(JSON.parse(texts.at(-1) ?? "") as Event);
   };
-  inspector.attach("upstream", { pass: ({ data }) => heard(data), refuse: (why) => refused.push(why) });
+  inspector.attach("upstream", { pass: ({ data }) => receive(data), refuse: (why) => refused.push(why) });
   const take = async (from: "client" | "upstream", passing: ReturnType<typeof inspector.message>): Promise<void> => {
     const made = await passing;
     if (made.kind === "refused") refused.push(made);
     else if (from === "client") farTexts.push(...made.frames.map(({ data }) => String(data)));
-    else for (const { data } of made.frames) heard(data);
+    else for (const { data } of made.frames) receive(data);
   };
   return {
     says: (event, from = "upstream") => {
@@ -181,10 +181,10 @@ test("a text with one character per event, and arguments with escapes, are inspe
   await session.says({ type: "response.function_call_arguments.done", ...place, arguments: written });
   await session.says({ type: "response.output_item.done", response_id: "b", output_index: 0, item: call });
   await session.says({ type: "response.done", response: { id: "b", status: "completed", output: [call] } });
-  const said = session.events.slice(kept);
-  assert.equal(deltas(said), '{"card":"<CREDIT_CARD_1>","n":4}');
+  const events = session.events.slice(kept);
+  assert.equal(deltas(events), '{"card":"<CREDIT_CARD_1>","n":4}');
   for (const text of session.texts.slice(kept)) assert.ok(!text.includes("0031 "), text);
-  const item = said.at(-2)?.["item"] as Event | undefined;
+  const item = events.at(-2)?.["item"] as Event | undefined;
   assert.equal(item?.["arguments"], '{"card":"<CREDIT_CARD_1>","n":4}');
 });
 
@@ -217,13 +217,13 @@ test("a transcription of the caller's speech and an error that repeats text are 
   const session = open();
   const place = { item_id: "item_u", content_index: 0 };
   const base = "conversation.item.input_audio_transcription";
-  const said = `my card is ${CARD}`;
-  for (const delta of [said.slice(0, 20), said.slice(20)])
+  const transcript = `my card is ${CARD}`;
+  for (const delta of [transcript.slice(0, 20), transcript.slice(20)])
     await session.says({ type: `${base}.delta`, ...place, delta });
   await session.says({
     type: `${base}.completed`,
     ...place,
-    transcript: said,
+    transcript,
     usage: { type: "duration", seconds: 3 },
   });
   await session.says({ type: "error", error: { message: `Invalid value: ${CARD}`, code: "invalid_value" } });
@@ -393,8 +393,11 @@ test("a refused client is informed in the format of its route", async () => {
   for (const [path, id] of Object.entries({ "/v1/realtime": "event_r", "/v1/responses": undefined })) {
     const session = open(() => guard, path);
     await session.says({ type: "response.create", input: "536-90-4399" }, "client");
-    const told = JSON.parse(session.refused[0]?.notice ?? "{}") as Event;
-    const { code, message } = told["error"] as Event;
-    assert.deepEqual([told["type"], told["event_id"], code, message], ["error", id, "guardrail_denied", "Not here."]);
+    const notice = JSON.parse(session.refused[0]?.notice ?? "{}") as Event;
+    const { code, message } = notice["error"] as Event;
+    assert.deepEqual(
+      [notice["type"], notice["event_id"], code, message],
+      ["error", id, "guardrail_denied", "Not here."],
+    );
   }
 });

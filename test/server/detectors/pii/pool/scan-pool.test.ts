@@ -168,17 +168,17 @@ async function readOnce(pool: ScanPool, config: DetectorConfig): Promise<void> {
 }
 
 test("recognizers of another configuration are compiled separately and dropped once no detector uses them", async () => {
-  const { pool, said, read } = opened({ threads: 1 });
+  const { pool, posted, read } = opened({ threads: 1 });
   await read([ofUnits(3_000)]);
   await readOnce(pool, configOf({ entities: ["CREDIT_CARD", "IBAN_CODE"] }));
-  const compiled = said.flatMap((it) => (it.kind === "compile" ? it.scan : []));
+  const compiled = posted.flatMap((it) => (it.kind === "compile" ? it.scan : []));
   assert.equal(new Set(compiled).size, 2);
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   await eventually("the second forgotten", () => {
     collect();
-    return said.some((it) => it.kind === "forget" && it.scan === compiled[1]);
+    return posted.some((it) => it.kind === "forget" && it.scan === compiled[1]);
   });
   assert.equal((await read([ofUnits(3_000)]))[0]?.length, 1);
-  assert.ok(!said.some((it) => it.kind === "forget" && it.scan === compiled[0]));
+  assert.ok(!posted.some((it) => it.kind === "forget" && it.scan === compiled[0]));
 });

@@ -59,5 +59,5 @@ export function watchedPool(options: PoolOptions) {
     },
     ...options,
   });
-  return { pool, threads, said: reported, longReads, counted };
+  return { pool, threads, posted: reported, longReads, counted };
 }
