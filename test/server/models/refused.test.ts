@@ -21,7 +21,7 @@ import {
   storeIn,
 } from "./support/store.ts";
 
-type Told = Hub["told"];
+type Told = Hub["replacements"];
 
 const listing = (...siblings: readonly object[]): Told => ({ siblings });
 const digest = "0".repeat(40);
@@ -69,8 +69,8 @@ test("a hub's listing is checked before any fetch", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   const declaration = declarationOf(hub, hub.commit(REPO, FILES));
   const { store } = storeIn(t, directory);
-  for (const [why, told, fault, message] of TOLD) {
-    hub.told = told;
+  for (const [why, replaced, fault, message] of TOLD) {
+    hub.replacements = replaced;
     const found = await faultOf(store.resolve(declaration, "whole", never()));
     assert.equal(found.fault, fault, why);
     assert.match(found.message, message, why);

@@ -71,7 +71,7 @@ test("lost content is fetched again by its resolved commit, even if the hub no l
   const view = await fetched(t, hub, directory, commit);
   await rm(join(view.directory, "onnx"), { recursive: true });
   await rm(join(directory, "sha256", sha256(FILES["onnx/model.onnx_data"])));
-  hub.told = { siblings: [] };
+  hub.replacements = { siblings: [] };
   hub.seen.length = 0;
   assert.equal((await fetched(t, hub, directory, commit)).id, view.id);
   assert.deepEqual(

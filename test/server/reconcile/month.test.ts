@@ -245,9 +245,10 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     it.breach === 1 ? `${it.day} ${it.provider} ${it.class}` : [],
   );
   const alerts = [...breaching, `${dayText(CORRECTED_DAY)} one output`].sort();
-  const toldNow = () => received.map((it) => `${it.day} ${it.provider} ${it.class}`).sort();
+  const reportedNow = () => received.map((it) => `${it.day} ${it.provider} ${it.class}`).sort();
   const end = performance.now() + 20_000;
-  while (toldNow().length < alerts.length && performance.now() < end) await new Promise((done) => setTimeout(done, 5));
+  while (reportedNow().length < alerts.length && performance.now() < end)
+    await new Promise((done) => setTimeout(done, 5));
 
   for (const [id, { ledger }] of nodes) {
     const rows = reconciledRows(ledger)
@@ -258,7 +259,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     assert.deepEqual([one?.judged_to, one?.error, one?.days], [dayText(last), null, last + 8]);
     assert.equal(one?.unmeasured_streams, last + 8);
   }
-  assert.deepEqual(toldNow(), alerts, "each breach is told once");
+  assert.deepEqual(reportedNow(), alerts, "each breach is reported once");
   assert.equal(
     breaching.length,
     4,

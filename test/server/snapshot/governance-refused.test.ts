@@ -47,7 +47,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ["6:39: budgets[0].window: a window is at least one second long"],
   ],
   [
-    "a limit beyond what a budget holds is told",
+    "a limit beyond what a budget holds gets a warning",
     "profiles: [{name: p, budget: b}]\nbudgets: [{name: b, limit: 2000000000000}]",
     ["6:28: budgets[0].limit: warning: lowered to 1000000000000, which is the maximum"],
   ],
@@ -82,7 +82,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ["6:54: budgets[0].cost.cel: column 211: costs up to "],
   ],
   [
-    "a cost that asks for a provider that there is not is told",
+    "a cost that asks for a provider that does not exist gets a warning",
     "profiles: [{name: p, budget: b}]\nbudgets: [{name: b, limit: 1, cost: {type: CEL, cel: \"backend == 'openia' ? 2 : 1\"}}]",
     ["6:54: budgets[0].cost.cel: warning: column 12: there is no provider `openia`, did you mean `openai`?"],
   ],
@@ -99,7 +99,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ["8:30: profiles[0].access_rules[0].condition: column 4: "],
   ],
   [
-    "a rule that names a provider or a model that there is not is told that it never matches",
+    "a rule that names a provider or a model that does not exist gets a warning that it never matches",
     "access_rules:\n  - {name: a, at: [llm], condition: provider == 'opnai', action: deny}\n  - {name: b, at: [llm], condition: model == 'llama', action: deny}\n  - {name: c, at: [llm], condition: route == 'chat', action: deny}",
     [
       "6:37: access_rules[0].condition: warning: column 13: there is no provider `opnai`, did you mean `openai`?: the rule never matches",
@@ -108,12 +108,12 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ],
   ],
   [
-    "a rule at a server that there is not is told that it never matches",
+    "a rule at a server that does not exist gets a warning that it never matches",
     "access_rules: [{name: r, at: [mcp], condition: server == 'search', action: deny}]",
     ["5:48: access_rules[0].condition: warning: column 11: there is no MCP server `search`: the rule never matches"],
   ],
   [
-    "a rule about users is told where no issuer has users, and one about agents where there is no issuer",
+    "a rule about users gets a warning where no issuer has users, and one about agents where there is no issuer",
     "access_rules: [{name: r, condition: user.email != '' && agent.name != '', action: deny}]",
     [
       "5:37: access_rules[0].condition: warning: reads `user`, which is empty for every caller: no issuer of `auth` has `subject: user`",
@@ -121,7 +121,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ],
   ],
   [
-    "a rule about metadata that no provider has is told",
+    "a rule about metadata that no provider has gets a warning",
     "access_rules: [{name: r, at: [llm], condition: provider.metadata.tier == 'gold', action: deny}]",
     ["5:48: access_rules[0].condition: warning: column 27: no provider has `metadata.tier`"],
   ],
@@ -134,7 +134,7 @@ const FAULTS: readonly (readonly [behaviour: string, text: string, problems: rea
     ],
   ],
   [
-    "capabilities that no channel has together are told",
+    "capabilities that no channel has together get a warning",
     "profiles: [{name: p, require_caps: [audio_input, tool_errors]}]",
     [
       "5:36: profiles[0].require_caps: warning: no channel of any provider has all of them: every request with this profile is refused",

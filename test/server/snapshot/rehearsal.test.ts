@@ -180,7 +180,7 @@ test("the active guardrails are shown without keys, patterns, deny lists and exa
   );
   const { detectors, rules, selections } = guardrails.inForce;
   assert.deepEqual(
-    detectors.map(({ fingerprint, ...told }) => [told, /^[0-9a-f]{64}$/.test(fingerprint)]),
+    detectors.map(({ fingerprint, ...detector }) => [detector, /^[0-9a-f]{64}$/.test(fingerprint)]),
     [
       [
         {

@@ -31,7 +31,7 @@ export interface Hub {
   readonly seen: Seen[];
   fault: Fault;
   /** Members that replace those of a repository's answer. */
-  told: Readonly<Record<string, unknown>>;
+  replacements: Readonly<Record<string, unknown>>;
   /** The single-call listing has no digests. */
   isPlainMirror: boolean;
   /** Adds `files` as a commit, which becomes the tip of `main`; returns the commit. */
@@ -92,7 +92,7 @@ export async function openHub(): Promise<Hub> {
     repositories,
     seen,
     fault: () => false,
-    told: {},
+    replacements: {},
     isPlainMirror: false,
     commit(repo, files) {
       const known = repositories.get(repo) ?? { commits: new Map(), branches: new Map(), gated: false };
@@ -164,7 +164,14 @@ export async function openHub(): Promise<Hub> {
             }
           : { rfilename, size: bytes.length, blobId: gitBlob(bytes) },
     );
-    const repository = { id: repo, sha: commit, private: false, gated: gated ? "auto" : false, siblings, ...hub.told };
+    const repository = {
+      id: repo,
+      sha: commit,
+      private: false,
+      gated: gated ? "auto" : false,
+      siblings,
+      ...hub.replacements,
+    };
     return raw(
       answer,
       200,

@@ -26,33 +26,33 @@ function watched() {
   const advance = (ms: number): void => {
     at += ms;
   };
-  return { trouble, said: reported, advance };
+  return { trouble, lines: reported, advance };
 }
 
 test("failures are logged at most once a minute, with the number in between", () => {
-  const { trouble, said, advance } = watched();
+  const { trouble, lines, advance } = watched();
   const error = new Error("refused");
   trouble.recordFailure("traces", 1, error);
   advance(59_999);
   trouble.recordFailure("traces", 1, error);
   trouble.recordFailure("logs", 1, error);
-  assert.equal(said.length, 1);
+  assert.equal(lines.length, 1);
   advance(1);
   trouble.recordFailure("logs", 1, error);
   assert.deepEqual(
-    said.map(({ fields }) => fields?.["failures"]),
+    lines.map(({ fields }) => fields?.["failures"]),
     [{ traces: 1 }, { traces: 1, logs: 2 }],
   );
 });
 
 test("its own log lines are recognizable as its own", () => {
-  const { trouble, said } = watched();
+  const { trouble, lines } = watched();
   trouble.recordFailure("traces", 1, new Error("x"));
-  assert.deepEqual([said[0]?.speaking, trouble.isLogging()], [true, false]);
+  assert.deepEqual([lines[0]?.speaking, trouble.isLogging()], [true, false]);
 });
 
 test("startup warnings are logged once each, later ones once a minute, and none at length", () => {
-  const { trouble, said, advance } = watched();
+  const { trouble, lines, advance } = watched();
   trouble.logLibraryError("one");
   trouble.logLibraryError("two");
   trouble.logLibraryError("one");
@@ -62,10 +62,10 @@ test("startup warnings are logged once each, later ones once a minute, and none 
   advance(60_000);
   trouble.logLibraryError("x".repeat(10_000));
   assert.deepEqual(
-    said.map(({ fields }) => String(fields?.["detail"]).slice(0, 5)),
+    lines.map(({ fields }) => String(fields?.["detail"]).slice(0, 5)),
     ["one", "two", "three", "xxxxx"],
   );
-  assert.equal(String(said[3]?.fields?.["detail"]).length, 500);
+  assert.equal(String(lines[3]?.fields?.["detail"]).length, 500);
 });
 
 test("an unreachable collector costs counters and one line, which is not exported", async (t) => {

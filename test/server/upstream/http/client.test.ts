@@ -39,10 +39,10 @@ test("the bytes of a request equal those that undici writes", async () => {
     { method: "OPTIONS", path: "/", headers: [], body: null },
   ]) {
     says(answer("{}"));
-    wire.heard.length = 0;
+    wire.requests.length = 0;
     await outcomeOf((...it) => client.dispatch(...it), request);
     await outcomeOf((...it) => dispatchWithUndici(pool, ...it), request);
-    const [ours, theirs] = wire.heard;
+    const [ours, theirs] = wire.requests;
     assert.ok(ours !== undefined && theirs !== undefined);
     assert.equal(ours.bytes.toString("latin1"), theirs.bytes.toString("latin1"));
   }
@@ -51,21 +51,21 @@ test("the bytes of a request equal those that undici writes", async () => {
 test("one connection serves one request after the other, most recently idle first", async () => {
   const client = openClient();
   says(answer("{}"));
-  wire.heard.length = 0;
+  wire.requests.length = 0;
   for (let each = 0; each < 3; each += 1) {
     const { end, body, head } = await outcomeOf(client.dispatch);
     assert.deepEqual([end, body, head?.status], ["complete", "{}", 200]);
   }
-  assert.equal(new Set(wire.heard.map(({ connection }) => connection)).size, 1);
+  assert.equal(new Set(wire.requests.map(({ connection }) => connection)).size, 1);
   assert.equal(client.connections, 1);
 });
 
 test("concurrent requests have a connection each", async () => {
   const client = openClient();
   says(answer("{}"));
-  wire.heard.length = 0;
+  wire.requests.length = 0;
   await Promise.all(Array.from({ length: 5 }, () => outcomeOf(client.dispatch)));
-  assert.equal(new Set(wire.heard.map(({ connection }) => connection)).size, 5);
+  assert.equal(new Set(wire.requests.map(({ connection }) => connection)).size, 5);
 });
 
 /** Each makes the connection unusable; the answer itself is complete. */
@@ -80,13 +80,13 @@ for (const [what, text] of LAST_ANSWERS) {
   test(`after an answer ${what} the next request has a new connection`, async () => {
     const client = openClient();
     says(text);
-    wire.heard.length = 0;
+    wire.requests.length = 0;
     const first = await outcomeOf(client.dispatch);
     assert.deepEqual([first.end, first.body], ["complete", "{}"]);
     says(answer("[]"));
     const second = await outcomeOf(client.dispatch);
     assert.deepEqual([second.end, second.body], ["complete", "[]"]);
-    assert.deepEqual(new Set(wire.heard.map(({ connection }) => connection)).size, 2);
+    assert.deepEqual(new Set(wire.requests.map(({ connection }) => connection)).size, 2);
   });
 }
 
@@ -234,12 +234,12 @@ for (const [what, script, code, hasHead] of FAILURES) {
   test(`${what} is a failure of the attempt`, async () => {
     const client = openClient();
     wire.say(script);
-    wire.heard.length = 0;
+    wire.requests.length = 0;
     const { end, cause, head, wasSent } = await outcomeOf(client.dispatch);
     assert.deepEqual([end, wasSent, head !== undefined], ["failed", true, hasHead]);
     const result = codeOf(cause);
     assert.ok(result.includes(code), result);
-    assert.equal(wire.heard.length, 1);
+    assert.equal(wire.requests.length, 1);
     assert.equal(client.connections, 0);
     says(answer("{}"));
     assert.equal((await outcomeOf(client.dispatch)).end, "complete");
@@ -300,10 +300,10 @@ test("a request aborted before it is sent is not sent, and its connection serves
   const client = openClient();
   says(answer("{}"));
   await outcomeOf(client.dispatch);
-  wire.heard.length = 0;
+  wire.requests.length = 0;
   const outcome = await outcomeOf(client.dispatch, POST, { connected: (sending, handler) => sending.abort(handler) });
   assert.deepEqual([outcome.end, codeOf(outcome.cause)], ["failed", "UPSTREAM_ABORTED"]);
-  assert.equal(wire.heard.length, 0);
+  assert.equal(wire.requests.length, 0);
   assert.equal((await outcomeOf(client.dispatch)).end, "complete");
   assert.equal(client.connections, 1);
 });
@@ -317,8 +317,8 @@ test("a request aborted later closes its own connection and no other", async () 
       give = () => sending.abort(handler);
     },
   });
-  wire.heard.length = 0;
-  await eventually("the request has arrived", () => wire.heard.length === 1);
+  wire.requests.length = 0;
+  await eventually("the request has arrived", () => wire.requests.length === 1);
   says(answer("{}"));
   const beside = await outcomeOf(client.dispatch);
   give();
@@ -363,7 +363,7 @@ test("a closed client lets running requests end and accepts no more", async () =
 test("unusual requests use the library with the same result", async () => {
   const client = openClient();
   says(answer("{}"));
-  wire.heard.length = 0;
+  wire.requests.length = 0;
   says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n");
   const head = await outcomeOf(client.dispatch, { ...POST, method: "HEAD", body: null });
   assert.deepEqual([head.end, head.body], ["complete", ""]);
@@ -371,7 +371,7 @@ test("unusual requests use the library with the same result", async () => {
   assert.deepEqual([bad.end, bad.wasSent], ["failed", false]);
   const path = await outcomeOf(client.dispatch, { ...POST, path: "/a b" });
   assert.deepEqual([path.end, path.wasSent], ["failed", false]);
-  assert.equal(wire.heard.length, 1);
+  assert.equal(wire.requests.length, 1);
 });
 
 async function listening(server: Server): Promise<string> {

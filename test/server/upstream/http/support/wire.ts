@@ -20,7 +20,7 @@ export interface Script {
 interface Wire {
   readonly origin: string;
   /** Received requests, with connections numbered from 1. */
-  readonly heard: { readonly connection: number; readonly bytes: Buffer }[];
+  readonly requests: { readonly connection: number; readonly bytes: Buffer }[];
   /** Sets the script for later requests. */
   say(script: Script): void;
   /** Number of open connections. */
@@ -62,7 +62,7 @@ export async function openWire(owner: Owner): Promise<Wire> {
   if (address === null || typeof address === "string") throw new Error("the server has no port");
   return {
     origin: `http://127.0.0.1:${address.port}`,
-    heard: reported,
+    requests: reported,
     say(next) {
       script = next;
     },
