@@ -8,7 +8,7 @@ import type { SessionSpec, SessionWorker, ToSession } from "./session-protocol.t
 /** Heap limit in MiB, which applies to objects and not to tensors and weights. */
 const MAX_HEAP = 512;
 /**
- * Time after which a process that was told to end is killed, in milliseconds, since a run of its graph cannot be
+ * Time after which a process that was asked to end is killed, in milliseconds, since a run of its graph cannot be
  * stopped otherwise.
  */
 const END_MS = 1_000;

@@ -26,9 +26,9 @@ const LIMITS = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
 export interface SessionThread {
   /** Resolves with the reason why the graph cannot be used, if there is one; rejects if the thread ends before. */
   readonly opened: Promise<SessionProblem | undefined>;
-  /** True after it crashed or was told to end. */
+  /** True after it crashed or was asked to end. */
   readonly isEnded: boolean;
-  /** Reason of a crash; `undefined` if it has not crashed, or was told to end. */
+  /** Reason of a crash; `undefined` if it has not crashed, or was asked to end. */
   readonly failure: Error | undefined;
   /** Resolves once the thread has ended. It ends only when its graph is not running. */
   readonly gone: Promise<void>;
