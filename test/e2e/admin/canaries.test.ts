@@ -127,7 +127,7 @@ describe("secrets", () => {
     );
     const written = await put("used", JSON.stringify({ providers }));
     assert.equal(written.status, 200, written.text);
-    assert.match(written.text, /"path":"providers\[2\]\.api_key"/, "a literal credential is told by its place");
+    assert.match(written.text, /"path":"providers\[2\]\.api_key"/, "a literal credential is reported by its position");
 
     for (const status of [200, 400, 503]) {
       upstream.script = (socket) =>

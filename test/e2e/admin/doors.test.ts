@@ -78,19 +78,19 @@ test("a body with a duplicate member or a document with a duplicate key changes 
   const policy = `${POLICY}\npermit(principal in Role::"admin", action, resource);`;
   const { local, network } = await startPlane(t, { issuer: issuer.url, policy });
   const token = await issuer.tokenOf("alice", "admin");
-  for (const [door, as] of [
+  for (const [endpoint, as] of [
     [local, {}],
     [network, { token }],
   ] as const) {
-    const twice = await send(door, "POST", "/admin/v1/keys", { ...as, body: '{"name":"a","name":"b"}' });
+    const twice = await send(endpoint, "POST", "/admin/v1/keys", { ...as, body: '{"name":"a","name":"b"}' });
     assert.deepEqual([twice.status, refusedOf(twice).code], [400, "invalid"], twice.text);
     assert.match(twice.text, /the member `name` twice/);
     for (const document of ["max_body_bytes: 1\nmax_body_bytes: 2\n", '{"max_body_bytes":1,"max_body_bytes":2}']) {
-      const refused = await send(door, "PUT", "/admin/v1/sources/a", { ...as, body: document });
+      const refused = await send(endpoint, "PUT", "/admin/v1/sources/a", { ...as, body: document });
       assert.equal(refused.status, 422, refused.text);
       assert.match(refused.text, /appears here a second time/);
     }
-    assert.match((await send(door, "GET", "/admin/v1/keys", as)).text, /^\{"items":\[\]/);
+    assert.match((await send(endpoint, "GET", "/admin/v1/keys", as)).text, /^\{"items":\[\]/);
   }
 });
 

@@ -355,7 +355,7 @@ test("a suspended agent is refused with the reason", async () => {
   await idle(gateway);
 });
 
-test("a client of the HTTP+JSON binding is told which binding an agent has here", async () => {
+test("a client of the HTTP+JSON binding learns which binding an agent has here", async () => {
   for (const path of ["/a2a/helper/message:send", "/a2a/helper/v1/message:stream", "/a2a/helper/tasks/t1"]) {
     const answer = await call({ path });
     assert.deepEqual([answer.status, codeOf(answer)], [404, "not_found"], path);

@@ -352,7 +352,7 @@ test("keys of other types are refused when they are loaded, by their path, and n
   const output = refusal + node.output() + JSON.stringify(await node.client.call("list_sources"));
   for (const pem of [PKCS8, SEC1, p384.toString()]) {
     const [, line = ""] = pem.split("\n");
-    assert.ok(line.length > 40 && !output.includes(line), "a private key is told");
+    assert.ok(line.length > 40 && !output.includes(line), "a private key is printed");
   }
   assert.doesNotMatch(output, /canary/);
 });

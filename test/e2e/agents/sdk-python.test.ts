@@ -57,4 +57,4 @@ test("the A2A client finds the agent by its card alone and gets the same answers
 });
 
 const failures = (seen: ReadonlyMap<string, unknown>): readonly string[] =>
-  [...seen].filter(([, said]) => Object(said)["error"] !== undefined).map(([feature]) => feature);
+  [...seen].filter(([, result]) => Object(result)["error"] !== undefined).map(([feature]) => feature);

@@ -177,7 +177,7 @@ test("50 callers with thousands of interleaved calls and revoked tokens each sen
   const refused = tools.seen.filter(({ status }) => status === 401);
   assert.ok(refused.length > 0);
   assert.equal(tools.seen.length, CALLS + refused.length, "a call that was refused is sent once more");
-  for (const { subject, said } of tools.seen) assert.equal(subject, said.replace("!", ""));
+  for (const { subject, caller } of tools.seen) assert.equal(subject, caller.replace("!", ""));
   assert.ok(corp.given.some(({ grant }) => grant === ON_BEHALF_OF));
   const series = await readMetrics(gateway);
   assert.ok(sumOf(series, "gateway_credential_repeats_total", { reason: "token" }) >= refused.length);

@@ -110,7 +110,11 @@ test("the tokens of a response are charged once: whole, streamed, cut by a limit
     await assert.rejects(failing.finalResponse());
     // A messages channel reports its input at once; the others have reported nothing when they fail.
     const charged = (await used("total")) - before;
-    assert.equal(charged > 0, channel === "messages", `${channel}: what failed is charged what it told: ${charged}`);
+    assert.equal(
+      charged > 0,
+      channel === "messages",
+      `${channel}: what failed is charged what it reported: ${charged}`,
+    );
   }
 });
 

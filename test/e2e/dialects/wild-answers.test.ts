@@ -167,7 +167,7 @@ test("an answer with an empty error beside its content is an answer, and an erro
   }
 });
 
-test("an error that a stream has in a field of its own is that error, and in mid-stream its message is told", async () => {
+test("an error that a stream has in a field of its own is that error, and in mid-stream its message is passed on", async () => {
   const field = 'error: {"code":400,"message":"too long","type":"invalid_request_error"}\n\n';
   oc.script = stream(field, "data: [DONE]\n\n");
   const units = await spent(async () => {

@@ -92,9 +92,9 @@ const inOneBody = (type: string, events: readonly string[]): Script => {
   return (socket) => reply(socket, { headers, body: events.join("") });
 };
 
-for (const [path, body, told, units, whole] of UNASKED) {
+for (const [path, body, chunks, units, whole] of UNASKED) {
   test(`an unrequested stream becomes a whole answer on ${path} in its own dialect, and is metered`, async () => {
-    const events = told.map((event) => (event === "[DONE]" ? "data: [DONE]\n\n" : data(event)));
+    const events = chunks.map((event) => (event === "[DONE]" ? "data: [DONE]\n\n" : data(event)));
     for (const type of TYPES) {
       oc.script = inOneBody(type, events);
       am.script = oc.script;

@@ -12,7 +12,7 @@ interface Seen {
   /** `sub` of the token; for client credentials the client id. */
   readonly subject: string;
   /** The caller that the call names as its own. */
-  readonly said: string;
+  readonly caller: string;
   readonly status: number;
 }
 
@@ -54,7 +54,7 @@ export async function startTools(owner: Owner, { keys, issuer, audience }: Tools
       const subject = String(sub ?? client);
       const isRefused = verified === undefined || tools.revoked.has(token) || tools.refuses > 0;
       if (tools.refuses > 0) tools.refuses--;
-      tools.seen.push({ token, subject, said: actual, status: isRefused ? 401 : 200 });
+      tools.seen.push({ token, subject, caller: actual, status: isRefused ? 401 : 200 });
       if (isRefused) {
         answer.writeHead(401, { "www-authenticate": 'Bearer error="invalid_token", CANARY-CHALLENGE' }).end();
         return;

@@ -92,7 +92,7 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
   const asks = feature.asks as Asks;
   const before = rig.simulators[at.upstream].counts().requests;
   const asked = await cell.ask(asks).then(
-    (result) => ({ told: result }),
+    (result) => ({ result }),
     (error: unknown) => ({ capability: lostBy(error, at.client) }),
   );
   if ("capability" in asked) {
@@ -102,7 +102,7 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
   }
   const expected = feature.sent?.[at.upstream];
   if (expected !== undefined) assertIncludes((await cell.received()).body, expected, "what was sent");
-  await feature.check?.(asked.told, cell);
+  await feature.check?.(asked.result, cell);
   return { kind: "pass" };
 }
 

@@ -218,7 +218,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
     check: (answer, cell) => ends(answer, cell, "call"),
   },
   {
-    name: "a tool's failure, told by its turn",
+    name: "a tool's failure, reported by its message",
     asks: { anthropic: { messages: [...called, resulting({ is_error: true, content: "No such city." })] } },
     sent: {
       compat: {
