@@ -20,9 +20,9 @@ const IDS = ["n1", "n2", "n3", "n4", "n5"];
 
 test("a removed member goes out of service, however it learns of its removal", async (t) => {
   const cluster = await createCluster(t, { ids: IDS, settings: { deployment: DEPLOYMENT } });
-  const [n1, n2, told, down, apart] = cluster.nodes as readonly [TestNode, TestNode, TestNode, TestNode, TestNode];
+  const [n1, n2, informed, down, apart] = cluster.nodes as readonly [TestNode, TestNode, TestNode, TestNode, TestNode];
   for (const node of cluster.nodes) {
-    const env = { GATEWAY_WORKERS: node === told ? "2" : "1" };
+    const env = { GATEWAY_WORKERS: node === informed ? "2" : "1" };
     node.settings = { ...node.settings, env, listen: `127.0.0.1:${await freePort()}` };
   }
   await cluster.startAll();
@@ -65,7 +65,7 @@ test("a removed member goes out of service, however it learns of its removal", a
   for (const { id: other } of cluster.nodes) {
     if (other !== apart.id) cluster.links.between(apart.id, other, { kind: "silent" });
   }
-  for (const node of [down, apart, told]) {
+  for (const node of [down, apart, informed]) {
     assert.equal((await n1.nodeClient.remove(node.id)).kind, "done");
   }
   await areMembers(n1, ["n1", "n2"]);
@@ -73,28 +73,28 @@ test("a removed member goes out of service, however it learns of its removal", a
   await until("the key is revoked", async () => (await codeAt(n2)) === "401 unauthenticated");
 
   await t.test(
-    "told by its leader, reconnected or restarted: it is not ready at once and refuses traffic ten seconds later",
+    "informed by its leader, reconnected or restarted: it is not ready at once and refuses traffic ten seconds later",
     async () => {
-      await isNotReady(told);
-      assert.match(told.output(), /this node was removed from its cluster/);
-      assert.equal(await codeAt(told), "502 upstream_unreachable");
+      await isNotReady(informed);
+      assert.match(informed.output(), /this node was removed from its cluster/);
+      assert.equal(await codeAt(informed), "502 upstream_unreachable");
       // The isolated nodes have not learned of it.
       assert.equal((await standingOf(apart)).ready, true);
       cluster.links.heal();
       await down.start();
       const since = performance.now();
       await Promise.all([apart, down].map(isNotReady));
-      await Promise.all([told, apart, down].map(isRefusing));
+      await Promise.all([informed, apart, down].map(isRefusing));
       assert.ok(performance.now() - since < 40_000);
       // Every worker process must do so.
-      for (let asked = 0; asked < 20; asked += 1) assert.equal(await codeAt(told), "503 removed");
+      for (let asked = 0; asked < 20; asked += 1) assert.equal(await codeAt(informed), "503 removed");
     },
   );
 
   await t.test("after a restart it knows of its removal without asking any node", async () => {
     await Promise.all(cluster.nodes.map((node) => node.stop()));
     await Promise.all(
-      [told, apart, down].map(async (node) => {
+      [informed, apart, down].map(async (node) => {
         await node.start();
         assert.equal((await standingOf(node)).role, "removed");
         await isRefusing(node);
@@ -118,13 +118,13 @@ test("a removed member goes out of service, however it learns of its removal", a
   });
 
   await t.test("with an empty directory it joins as another member", async () => {
-    await told.stop();
-    await told.blank();
-    told.settings = { ...told.settings, begin: { kind: "join", through: ["n1", "n2"] } };
-    await told.start();
-    await isMember(told, n1);
-    await until("it is ready", async () => (await standingOf(told)).ready);
-    assert.equal(await codeAt(told), "401 unauthenticated");
+    await informed.stop();
+    await informed.blank();
+    informed.settings = { ...informed.settings, begin: { kind: "join", through: ["n1", "n2"] } };
+    await informed.start();
+    await isMember(informed, n1);
+    await until("it is ready", async () => (await standingOf(informed)).ready);
+    assert.equal(await codeAt(informed), "401 unauthenticated");
   });
 
   await t.test("turned into a cluster of its own by `cluster recover`, it serves again", async () => {

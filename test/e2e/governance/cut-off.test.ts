@@ -41,7 +41,7 @@ test("a revocation or suspension made while a node is isolated applies there as 
   const { applied_index: index } = await near.node.client.call("get_status");
   const hasCaughtUp = async (): Promise<boolean> => (await cut.node.client.call("get_status")).applied_index >= index;
   await eventually("what was committed meanwhile, there", hasCaughtUp, SLOW_MS);
-  // Its data plane processes are told within moments.
+  // Its data plane processes learn of it within moments.
   await eventually("it is refused", async () => (await say(cut.gateway, { key: revoked })).status === 401, 1_000);
   await eventually(
     "it is suspended",

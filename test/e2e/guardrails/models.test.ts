@@ -131,15 +131,15 @@ test("check runs each graph once and reports a broken one", { skip: missing }, a
     await writeFile(at("deployment.yaml"), document(labels));
     const program = runProgram({ after }, { args: ["check", "-config", at("node.yaml")] });
     const { status } = await within("check", program.ended);
-    return { status, told: program.stdout() + program.stderr() };
+    return { status, output: program.stdout() + program.stderr() };
   };
   const valid = await check(LABELS);
-  assert.equal(valid.status, 0, valid.told);
-  assert.match(valid.told, /models.*loaded, and each local model was run once/);
-  const { status, told } = await check(["O", "B-PER"]);
-  assert.equal(status, 1, told);
+  assert.equal(valid.status, 0, valid.output);
+  assert.match(valid.output, /models.*loaded, and each local model was run once/);
+  const { status, output } = await check(["O", "B-PER"]);
+  assert.equal(status, 1, output);
   assert.match(
-    told,
+    output,
     /guardrails\.detectors\[0\]\.nlp\.labels: .*ner\.onnx: the graph scores 4 labels, and 2 are named/,
   );
 });

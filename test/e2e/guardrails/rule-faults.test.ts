@@ -241,9 +241,9 @@ test("a failing rule refuses requests and answers of the inspector", async () =>
   after(() => filter.close());
   const asking = filter.talk();
   asking.say(headers());
-  await asking.heard();
+  await asking.nextAnswer();
   asking.say(body(chat(`write to ${MAIL}`)));
-  const { immediate_response: refused } = (await asking.heard()) ?? {};
+  const { immediate_response: refused } = (await asking.nextAnswer()) ?? {};
   const pairs = new Map(
     (refused?.headers?.set_headers ?? []).map(({ header }) => [
       header?.key,
@@ -259,9 +259,10 @@ test("a failing rule refuses requests and answers of the inspector", async () =>
   const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(value) });
   const head = [pair(":status", "200"), pair("content-type", "application/json")];
   answering.say({ response_headers: { headers: { headers: head } } });
-  await answering.heard();
+  await answering.nextAnswer();
   answering.say({ response_body: { body: Buffer.from(answer), end_of_stream: true } });
-  const { header_mutation: changed, body_mutation: found } = (await answering.heard())?.response_body?.response ?? {};
+  const { header_mutation: changed, body_mutation: found } =
+    (await answering.nextAnswer())?.response_body?.response ?? {};
   const seen = new Map((changed?.set_headers ?? []).map(({ header }) => [header?.key, String(header?.raw_value)]));
   assert.deepEqual([seen.get(":status"), seen.get("x-should-retry")], ["403", "false"]);
   assert.match(String(found?.body), /policy_error/);

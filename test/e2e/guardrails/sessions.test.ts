@@ -34,7 +34,7 @@ async function scripted() {
   });
   const address = webSockets.address();
   assert.ok(typeof address === "object" && address !== null);
-  return { url: `http://127.0.0.1:${address.port}/v1`, door: webSockets };
+  return { url: `http://127.0.0.1:${address.port}/v1`, webSockets };
 }
 
 const talk = await scripted();
@@ -87,7 +87,7 @@ interface Session {
   readonly socket: WebSocket;
   /** The provider's end. */
   readonly far: WebSocket;
-  readonly heard: readonly Heard[];
+  readonly received: readonly Heard[];
   readonly farHeard: readonly Heard[];
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   readonly farClosed: Promise<{ readonly code: number; readonly reason: string }>;
@@ -104,7 +104,7 @@ const closeOf = (socket: WebSocket) =>
   once(socket, "close").then(([code, reason]) => ({ code: code as number, reason: String(reason) }));
 
 async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}): Promise<Session> {
-  const connected = once(talk.door, "connection");
+  const connected = once(talk.webSockets, "connection");
   const socket = new WebSocket(gateway.url.replace("http", "ws") + path, {
     headers: { authorization: `Bearer ${bearer}`, ...headers },
   });
@@ -121,7 +121,7 @@ async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}
   const say = (event: unknown): void =>
     socket.send(typeof event === "string" || Buffer.isBuffer(event) ? event : JSON.stringify(event));
   const requestId = String(answer.headers["x-gateway-request-id"]);
-  return { socket, far, heard: received, farHeard, closed, farClosed, requestId, say };
+  return { socket, far, received, farHeard, closed, farClosed, requestId, say };
 }
 
 /** Resolves with the provider's received messages once there are `count`. */
@@ -185,7 +185,7 @@ test("a denied event closes both sides, its client gets the reason, and none of 
   assert.deepEqual(await within("the close", session.closed), DENIED);
   assert.deepEqual(await within("the far close", session.farClosed), DENIED);
   assert.equal(session.farHeard.length, 1);
-  const parsed = JSON.parse(session.heard.at(-1)?.text ?? "{}");
+  const parsed = JSON.parse(session.received.at(-1)?.text ?? "{}");
   assert.deepEqual(
     [parsed.type, parsed.error.code, parsed.error.message],
     ["error", "guardrail_denied", "Numbers of persons stay here."],

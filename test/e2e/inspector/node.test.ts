@@ -77,7 +77,7 @@ test("the status shows its listener and readiness, and its work is counted and r
 test("a reload applies to new streams and not to open ones", async () => {
   const open = Array.from({ length: 200 }, () => filter.talk());
   for (const talk of open) talk.say(headers());
-  await Promise.all(open.map((talk) => talk.heard()));
+  await Promise.all(open.map((talk) => talk.nextAnswer()));
   const rules = [{ name: "mails", action: "deny" }];
   await gateway.files.writeDeployment({ version: 2, guardrails: { ...(GUARDRAILS["guardrails"] as object), rules } });
   const from = gateway.log().length;
@@ -86,7 +86,7 @@ test("a reload applies to new streams and not to open ones", async () => {
   const fates = await Promise.all(
     open.map(async (talk) => {
       talk.say(body(chat(MAIL)));
-      const fate = verdictOf(await talk.heard());
+      const fate = verdictOf(await talk.nextAnswer());
       talk.end();
       return `${fate} ${await talk.ended}`;
     }),
@@ -147,11 +147,11 @@ test("a stopping node answers streams in flight, accepts no more, and ends", asy
   t.after(() => peer.close());
   const talk = peer.talk();
   talk.say(headers());
-  await talk.heard();
+  await talk.nextAnswer();
   own.signal("SIGTERM");
   await own.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
   talk.say(body(chat(MAIL)));
-  assert.equal(verdictOf(await talk.heard()), chat(REDACTED));
+  assert.equal(verdictOf(await talk.nextAnswer()), chat(REDACTED));
   talk.end();
   assert.equal(await talk.ended, status.OK);
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
@@ -163,7 +163,7 @@ test("a stream that never ends is ended with an error at the end of the drain", 
   t.after(() => peer.close());
   const talk = peer.talk();
   talk.say(headers());
-  await talk.heard();
+  await talk.nextAnswer();
   own.signal("SIGTERM");
   assert.equal(await talk.ended, status.UNAVAILABLE);
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
@@ -191,9 +191,9 @@ test("a node that also routes has one memory account for both", async (t) => {
   t.after(() => peer.close());
   const held = peer.talk();
   held.say(headers());
-  await held.heard();
+  await held.nextAnswer();
   held.say(body("x".repeat(250_000), false));
-  await held.heard();
+  await held.nextAnswer();
   const post = () =>
     fetch(`${own.url}/v1/chat/completions`, {
       method: "POST",

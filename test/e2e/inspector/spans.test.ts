@@ -76,9 +76,9 @@ const completionOf = (content: string): string =>
 test("a request and its response are inspections of one span below the proxy's, with judge calls below it", async () => {
   const talk = filter.talk();
   talk.say(headers("/v1/chat/completions", traced(TRACE)));
-  await talk.heard();
+  await talk.nextAnswer();
   talk.say(body(chat(`pay with ${CARD}`)));
-  assert.match(verdictOf(await talk.heard()), /<CREDIT_CARD>/);
+  assert.match(verdictOf(await talk.nextAnswer()), /<CREDIT_CARD>/);
   assert.equal(await answerTo(talk, completionOf(`and with ${CARD}`)), completionOf("and with <CREDIT_CARD>"));
   talk.end();
   await talk.ended;
@@ -126,9 +126,9 @@ test("a refusal is not an error span and a failure is; an invalid method and an 
   const denied = TRACE.replace(/^0/, "1");
   const refused = filter.talk();
   refused.say(headers("/v1/chat/completions", traced(denied)));
-  await refused.heard();
+  await refused.nextAnswer();
   refused.say(body(chat(`I am ${SSN}`)));
-  assert.equal(verdictOf(await refused.heard()), "guardrail_denied");
+  assert.equal(verdictOf(await refused.nextAnswer()), "guardrail_denied");
   const [root] = (await spansIn(denied, 2)).filter(({ kind }) => kind === 2);
   assert.deepEqual([root?.attributes["gateway.code"], root?.status], ["guardrail_denied", 0]);
 
@@ -137,9 +137,9 @@ test("a refusal is not an error span and a failure is; an invalid method and an 
   judge.answer = (_, response) => void response.writeHead(400).end();
   const failing = filter.talk();
   failing.say(headers("/v1/chat/completions", traced(failed)));
-  await failing.heard();
+  await failing.nextAnswer();
   failing.say(body(chat("hello there")));
-  assert.equal(verdictOf(await failing.heard()), "guardrail_error");
+  assert.equal(verdictOf(await failing.nextAnswer()), "guardrail_error");
   judge.answer = answer;
   const spans = await spansIn(failed, 3);
   const own = spans.find(({ kind }) => kind === 2);
@@ -149,9 +149,9 @@ test("a refusal is not an error span and a failure is; an invalid method and an 
 
   const odd = filter.talk();
   odd.say(headers("/elsewhere", { ":method": `SEND-${SSN}`, traceparent: `00-${SSN}` }));
-  await odd.heard();
+  await odd.nextAnswer();
   odd.say(body("{}"));
-  await odd.heard();
+  await odd.nextAnswer();
   odd.end();
   await odd.ended;
   const lone = await eventually("its span", () =>

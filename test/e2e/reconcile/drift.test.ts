@@ -90,7 +90,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   });
   const gateway = await startGateway(t, { args, env: at(LATER) });
   const refused = await eventually(
-    "the wrong key is told",
+    "the wrong key is reported",
     async () => {
       const rows = await rowsOf();
       return rows.length === 2 && rows.every(({ error }) => error !== null) && rows;
@@ -101,7 +101,7 @@ test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts
   await writeFile(join(secrets, "ADMIN"), ADMIN);
 
   const answer = await eventually(
-    "the drift is told",
+    "the drift is reported",
     () => gateway.log().find(({ message }) => message === "metered usage and the provider's report disagree"),
     LIMIT_MS,
   );

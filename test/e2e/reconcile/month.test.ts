@@ -393,7 +393,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
   assert.deepEqual([...new Set(recorded())].sort(), [...reportedIds].sort());
   assert.ok(
     recorded().length <= reportedIds.size + kills,
-    "told twice only where a node died between the record and its note",
+    "reported twice only where a node died between the record and its note",
   );
   t.diagnostic(`${expected.length} verdicts, ${reportedIds.size} breaches, ${all.length} answers`);
   for (const node of nodes) assert.ok(!node.output().includes("canary"), "no administrator's key is shown");

@@ -81,7 +81,7 @@ test("without an authority the TLS listener answers 503 with a placeholder certi
     assert.equal(type, kind === "messages" ? "error" : undefined, body);
     assert.match(error.message, /^The gateway has no certificate yet and serves nothing until it has one\./);
     assert.match(body, /no_certificate/);
-    assert.doesNotMatch(body, /127\.0\.0\.1/, "clients are not told of the authority");
+    assert.doesNotMatch(body, /127\.0\.0\.1/, "clients do not learn of the authority");
   }
   const upgrade = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
   const key = { "sec-websocket-key": "MDEyMzQ1Njc4OWFiY2RlZg==" };

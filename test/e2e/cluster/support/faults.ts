@@ -235,7 +235,7 @@ const recover: Fault = async (scene) => {
   const old = lost[0]!;
   await old.launch();
   await until(
-    `${old.id} is told that it is of before the recovery`,
+    `${old.id} learns that it is from before the recovery`,
     () => old.output().includes("stale_recovery_epoch"),
     NOTICED_MS,
   );

@@ -12,7 +12,7 @@ const { ExternalProcessor } = await loadExtProc();
 interface Talk {
   readonly say: (message: ProcessingRequest) => void;
   /** Returns the next answer, or `undefined` at the end of the stream. */
-  readonly heard: () => Promise<ProcessingResponse__Output | undefined>;
+  readonly nextAnswer: () => Promise<ProcessingResponse__Output | undefined>;
   readonly end: () => void;
   /** gRPC status of the end of the stream. */
   readonly ended: Promise<number>;
@@ -34,7 +34,7 @@ function talkOver(call: ClientDuplexStream<ProcessingRequest, ProcessingResponse
   const ended = new Promise<number>((resolve) => call.on("status", ({ code }) => resolve(code)));
   return {
     say: (message) => void call.write(message),
-    async heard() {
+    async nextAnswer() {
       try {
         const { value, done } = await within("an answer of the inspector", answers.next());
         return done === true ? undefined : (value as ProcessingResponse__Output);
@@ -70,18 +70,18 @@ export const chat = (content: string): string => JSON.stringify({ model: "m", me
 /** Returns the outcome of a response body in one chunk from a streaming filter. */
 export async function answerTo(talk: Talk, text: string): Promise<string> {
   talk.say({ response_headers: { headers: listed({ ":status": "200", ...JSON_TYPE }) } });
-  await talk.heard();
+  await talk.nextAnswer();
   talk.say({ response_body: { body: Buffer.from(text), end_of_stream: true } });
-  const mutation = (await talk.heard())?.response_body?.response?.body_mutation;
+  const mutation = (await talk.nextAnswer())?.response_body?.response?.body_mutation;
   return mutation?.body === undefined ? text : String(mutation.body);
 }
 
 /** Returns the outcome of a body: `allowed`, the rewritten text, or the code of its refusal. */
 export async function fateOf(talk: Talk, text: string): Promise<string> {
   talk.say(headers());
-  await talk.heard();
+  await talk.nextAnswer();
   talk.say(body(text));
-  return verdictOf(await talk.heard());
+  return verdictOf(await talk.nextAnswer());
 }
 
 export function verdictOf(answer: ProcessingResponse__Output | undefined): string {

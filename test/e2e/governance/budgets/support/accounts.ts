@@ -44,7 +44,7 @@ export function boundsOf(called: Called, counts: Counts): Bounds {
   }
 }
 
-const leastOf = ({ told, events }: Called): number => told ?? Math.max(1, events - EVENTS_AROUND);
+const leastOf = ({ reportedUsage, events }: Called): number => reportedUsage ?? Math.max(1, events - EVENTS_AROUND);
 
 /** Bounds in calls, where each costs one. */
 export function flatBoundsOf({ plan, end }: Called, counts: Counts): Bounds {
@@ -63,11 +63,11 @@ export function flatBoundsOf({ plan, end }: Called, counts: Counts): Bounds {
   }
 }
 
-function usageOf({ plan, told }: Called, counts: Counts): number {
+function usageOf({ plan, reportedUsage }: Called, counts: Counts): number {
   const { model } = plan;
-  if (model in FAILING_FIRST) return told ?? assert.fail(`nobody knows what the answer of ${model} used`);
+  if (model in FAILING_FIRST) return reportedUsage ?? assert.fail(`nobody knows what the answer of ${model} used`);
   const { input, output } = counts.tokensByModel[model] ?? assert.fail(`the provider never answered ${model}`);
-  if (told !== undefined) assert.equal(told, input + output, `${model}: told and counted`);
+  if (reportedUsage !== undefined) assert.equal(reportedUsage, input + output, `${model}: reported and counted`);
   return input + output;
 }
 

@@ -28,7 +28,7 @@ export interface Called {
   readonly code: string | undefined;
   readonly headers: Headers | undefined;
   /** Total of the last usage that the client saw; `undefined` for none. */
-  readonly told: number | undefined;
+  readonly reportedUsage: number | undefined;
   /** Stream events that the client has read. */
   readonly events: number;
 }
@@ -61,7 +61,7 @@ export async function call(plan: Plan, options: CallOptions): Promise<Called> {
     status,
     headers,
     code,
-    told: usagesIn(text, isStream).at(-1),
+    reportedUsage: usagesIn(text, isStream).at(-1),
     events: isStream ? text.split("\ndata: ").length : 0,
     end: endOf({ plan, status, code, text, isWhole, hasLeft: leaving.signal.aborted }),
   };

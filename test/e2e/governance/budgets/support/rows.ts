@@ -36,7 +36,7 @@ export async function settledRows(
   let output = "";
   let since = performance.now();
   return until(
-    `all of ${budget} told to all`,
+    `all of ${budget} reported to all`,
     async () => {
       const tables = await Promise.all(members.map((member) => rowsOn(member, budget)));
       const texts = tables.map((rows) => JSON.stringify(rows.map(({ key, used }) => [key, used]).sort()));
