@@ -44,7 +44,7 @@ const REFUSED = [/Cipher is \(NONE\)/, /SSL alert number \d+/];
 
 const OLD = ["-cipher", "ALL:@SECLEVEL=0"];
 
-const CASES: readonly (readonly [name: string, args: readonly string[], said: readonly RegExp[]])[] = [
+const CASES: readonly (readonly [name: string, args: readonly string[], output: readonly RegExp[]])[] = [
   [
     "TLS 1.2",
     ["-tls1_2"],
@@ -62,10 +62,10 @@ const CASES: readonly (readonly [name: string, args: readonly string[], said: re
   ["HTTP/2 alone", ["-alpn", "h2"], [...REFUSED, /no application protocol/]],
 ];
 
-for (const [name, args, said] of CASES) {
+for (const [name, args, output] of CASES) {
   test(`openssl s_client: ${name}`, { skip: openssl }, async () => {
     const result = await client(...args);
-    for (const each of said) assert.match(result, each);
+    for (const each of output) assert.match(result, each);
     assert.doesNotMatch(result, / 2 s:/, "the root is not sent");
   });
 }
