@@ -54,7 +54,7 @@ const TARGETS = ["to-compat", "to-messages"] as const;
 const LISTED = ["exact", "to-bare", "to-compat", "to-messages", "to-plain"];
 
 /** Requests that are rightly refused. Continued threads belong to another provider. */
-const REFUSED: readonly (readonly [where: RegExp, told: RegExp])[] = [
+const REFUSED: readonly (readonly [where: RegExp, message: RegExp])[] = [
   [/ thread| tools/, /thread_not_found/],
   [/^(?:ai-sdk-compatible|mastra) structured to-messages/, /`response_format` \(json_object\)/],
 ];
@@ -73,7 +73,7 @@ test("requests with the defaults of client libraries are answered by a provider 
           });
           const text = await response.text();
           const where = `${library} ${name} ${model}`;
-          const isExpected = REFUSED.some(([of, told]) => of.test(where) && told.test(text));
+          const isExpected = REFUSED.some(([of, message]) => of.test(where) && message.test(text));
           assert.ok(response.status === 200 || isExpected, `${where}: ${response.status} ${text.slice(0, 500)}`);
           if (response.status === 200) answered += 1;
         }

@@ -140,7 +140,7 @@ test("an invalid trace context begins a new trace, and its state is not forwarde
   );
 });
 
-test("a caller that asks not to be sampled is not sampled, and the providers are told so", async (t) => {
+test("a caller that asks not to be sampled is not sampled, and the providers learn so", async (t) => {
   const collector = await startCollector(t);
   const upstream = await scriptedUpstream(t);
   const gateway = await startWithFlags(t, { upstream: upstream.url, env: to(collector.url) });

@@ -33,7 +33,7 @@ async function manager(owner: Owner, name: string) {
     output += String(bytes);
   });
   await eventually("the manager's socket", () => output.startsWith("bound\n"));
-  return { told: () => output.split("\n").slice(1, -1) };
+  return { messages: () => output.split("\n").slice(1, -1) };
 }
 
 for (const kind of ["a path", "an abstract name"]) {
@@ -41,16 +41,16 @@ for (const kind of ["a path", "an abstract name"]) {
     const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
     atEnd(t, () => rm(dir, { recursive: true, force: true }));
     const name = kind === "a path" ? join(dir, "notify") : `@${dir}`;
-    const { told } = await manager(t, name);
+    const { messages } = await manager(t, name);
     const gateway = await startGateway(t, {
       args: ["-listen", "127.0.0.1:0", "-metrics-listen", "none", "-upstream", "http://127.0.0.1:9"],
       env: { NOTIFY_SOCKET: name, WATCHDOG_USEC: "100000" },
     });
-    await eventually("two signs of life", () => told().filter((it) => it === "WATCHDOG=1").length >= 2);
+    await eventually("two signs of life", () => messages().filter((it) => it === "WATCHDOG=1").length >= 2);
     gateway.signal("SIGTERM");
     assert.equal((await gateway.ended).status, 0);
-    assert.equal(told().filter((it) => it === "READY=1").length, 1);
-    assert.ok(told().includes("STOPPING=1"));
+    assert.equal(messages().filter((it) => it === "READY=1").length, 1);
+    assert.ok(messages().includes("STOPPING=1"));
   });
 }
 
@@ -58,20 +58,20 @@ test("a node reports its role, a reload, and the watchdog", { skip }, async (t) 
   const dir = await mkdtemp(join(tmpdir(), "gateway-notify-"));
   atEnd(t, () => rm(dir, { recursive: true, force: true }));
   const name = join(dir, "notify");
-  const { told } = await manager(t, name);
+  const { messages } = await manager(t, name);
   const files = await writeFiles(t, { providers: [] });
   const gateway = await startGateway(t, {
     args: ["-config", files.nodePath],
     env: { NOTIFY_SOCKET: name, WATCHDOG_USEC: "100000", GATEWAY_WORKERS: "1" },
   });
-  await eventually("its role", () => told().find((it) => /^STATUS=Serving; \S+ is the only member$/.test(it)));
+  await eventually("its role", () => messages().find((it) => /^STATUS=Serving; \S+ is the only member$/.test(it)));
   gateway.signal("SIGHUP");
-  await eventually("a reload", () => told().includes("RELOADING=1"));
-  const from = told().indexOf("RELOADING=1");
-  await eventually("ready again", () => told().lastIndexOf("READY=1") > from);
-  assert.ok(from > told().indexOf("READY=1"));
-  assert.match(told()[from + 1] ?? "", /^MONOTONIC_USEC=\d+$/);
-  await eventually("signs of life", () => told().filter((it) => it === "WATCHDOG=1").length >= 2);
+  await eventually("a reload", () => messages().includes("RELOADING=1"));
+  const from = messages().indexOf("RELOADING=1");
+  await eventually("ready again", () => messages().lastIndexOf("READY=1") > from);
+  assert.ok(from > messages().indexOf("READY=1"));
+  assert.match(messages()[from + 1] ?? "", /^MONOTONIC_USEC=\d+$/);
+  await eventually("signs of life", () => messages().filter((it) => it === "WATCHDOG=1").length >= 2);
 });
 
 test("an unreachable service manager does not keep a gateway from serving", { skip }, async (t) => {

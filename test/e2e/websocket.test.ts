@@ -49,7 +49,7 @@ async function recorder(owner: Owner) {
   });
   const at = server.address();
   assert.ok(typeof at === "object" && at !== null);
-  return { url: `http://127.0.0.1:${at.port}`, handshakes, door: webSockets };
+  return { url: `http://127.0.0.1:${at.port}`, handshakes, webSockets };
 }
 
 const CLOSED_BY_SHUTDOWN = { code: 1_001, reason: "the gateway is shutting down" };

@@ -74,7 +74,7 @@ test("a request denied by a rule is evidence for its controls, the same on every
   assert.equal((await ask(`charge ${CARD}`)).status, 200);
   assert.ok(
     (await changed).items.some(({ decisions }) => decisions > 0),
-    "a waiting read was not told",
+    "a waiting read was not answered",
   );
 
   // Records and counts come from other threads and processes of the node.

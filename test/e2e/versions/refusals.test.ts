@@ -83,6 +83,6 @@ test("a node downgraded while the feature level rose without it ends with the re
   const n4 = await cluster.add("n4", { begin: { kind: "join", through: ["n1"] } });
   await n4.launch();
   const refusal = /does not speak the cluster's feature level \d+: run a version that does/;
-  await until("n4 is told that it is too old", () => refusal.test(n4.output()));
+  await until("n4 learns that it is too old", () => refusal.test(n4.output()));
   await n4.kill();
 });

@@ -130,7 +130,7 @@ test(`workers killed under load lose their own requests and nothing else (${KILL
   assert.ok(broken <= KILLS * CLIENTS);
   const { workers: found } = await node.client.call("get_status");
   assert.deepEqual([found?.wanted, found?.serving, found?.last_end_by], [3, 3, "SIGKILL"]);
-  assert.ok((found?.restarts ?? 0) >= KILLS, `${found?.restarts} restarts told`);
+  assert.ok((found?.restarts ?? 0) >= KILLS, `${found?.restarts} restarts reported`);
   const { items } = await node.client.call("list_budgets");
   const used = items.find(({ budget }) => budget === "calls")?.used ?? 0;
   // Never less than was used; for each killed worker, its reservations and two requests ahead.
