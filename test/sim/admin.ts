@@ -118,7 +118,7 @@ export function createAdmin(world: World): Admin {
   };
 
   /**
-   * A removed member is told so and its process ends; until then it keeps asking for votes. It is needed until those
+   * A removed member learns of it and its process ends; until then it keeps asking for votes. It is needed until those
    * who stay know durably that it is removed, because before that they count it as a voter (the two-member caveat of
    * the reference, 2.6).
    */

@@ -1,6 +1,6 @@
 /**
  * A simulated client's command as a log entry: a fixed header of numbers, then padding to a random size. `attempt`
- * differs for each try, so that a refused try can be told from an accepted one.
+ * differs for each try, so that a refused try can be distinguished from an accepted one.
  */
 
 export type Change =

@@ -68,7 +68,7 @@ function inject(world: World, admin: Admin, family: FaultFamily): void {
     }
     case "campaign":
       if (!isVotingNow(world, node.id)) return;
-      trace.note(world.now, node.id, "is told to campaign");
+      trace.note(world.now, node.id, "is asked to campaign");
       world.scheduleOn(node, 0, () => node.driver?.campaign());
       return;
     default:

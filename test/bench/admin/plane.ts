@@ -54,12 +54,12 @@ export async function startPlane(input: AdminBenchInputs, options: PlaneOptions 
     socketPath,
     async alive() {
       const answer = await child.ask({});
-      if (!("heapBytes" in answer)) throw new Error("the probe told something else");
+      if (!("heapBytes" in answer)) throw new Error("the probe reported something else");
       return answer;
     },
     async mainThread() {
       const answer = await child.ask({ kind: "main-thread" });
-      if (!("busyShare" in answer)) throw new Error("the probe told something else");
+      if (!("busyShare" in answer)) throw new Error("the probe reported something else");
       return answer;
     },
   };

@@ -112,7 +112,7 @@ export async function startCluster(count: number, options: NodesOptions): Promis
 
 async function statusOf(node: RaftNode): Promise<ClusterStatus> {
   const { value } = await node.ask({ kind: "status" });
-  if (value.status === undefined) throw new Error(`${node.id} told no status`);
+  if (value.status === undefined) throw new Error(`${node.id} reported no status`);
   return value.status;
 }
 
