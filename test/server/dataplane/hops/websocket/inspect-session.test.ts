@@ -220,12 +220,8 @@ test("a transcription of the caller's speech and an error that repeats text are 
   const transcript = `my card is ${CARD}`;
   for (const delta of [transcript.slice(0, 20), transcript.slice(20)])
     await session.says({ type: `${base}.delta`, ...place, delta });
-  await session.says({
-    type: `${base}.completed`,
-    ...place,
-    transcript,
-    usage: { type: "duration", seconds: 3 },
-  });
+  const usage = { type: "duration", seconds: 3 };
+  await session.says({ type: `${base}.completed`, ...place, transcript, usage });
   await session.says({ type: "error", error: { message: `Invalid value: ${CARD}`, code: "invalid_value" } });
   await session.says({ type: "something.new", deep: [{ deeper: OTHER }] });
   await session.says(`no JSON ${CARD}`);
