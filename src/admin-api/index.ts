@@ -36,7 +36,7 @@ export { type OpenApiDocument, type OpenApiOptions, openApiDocument } from "./op
 export * from "./operation-definition.ts";
 export * from "./operation-table.ts";
 export { type AuditRecord, KEPT_RECORDS } from "./operations/audit.ts";
-export { type BackendFailure, type BackendMember, KEPT_FAILURES, MAX_MEMBERS } from "./operations/backends.ts";
+export { type BackendFailure, type BackendMember, MAX_MEMBERS } from "./operations/backends.ts";
 export { ARCHIVE_TYPE } from "./operations/cluster.ts";
 export {
   type GuardrailRehearsal,

@@ -5,9 +5,6 @@ import { ANSWERED_BY, EVERY_NODE } from "../every-node.ts";
 import { TABLES } from "../list-table.ts";
 import { answers, NO_BODY, type Operation } from "../operation-definition.ts";
 
-/** Maximum number of failures that a node remembers per provider. */
-export const KEPT_FAILURES = 50;
-
 export const backendFailure = object("A failed attempt at a provider.", {
   time: time("Time of the failure."),
   status: nullable(integer("HTTP status of the provider's answer. Null if it did not answer.")),

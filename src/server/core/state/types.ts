@@ -98,7 +98,7 @@ export interface State {
    * one, and their result is the function that puts it in place. No other entry may be applied before that.
    */
   applyOrPrepare(entry: CommittedEntry): ApplyOutcome | Steps<() => ApplyOutcome>;
-  /** Applies an entry that changed the configuration. `context` is the context of the change, JSON of `MembersChange`. */
+  /** Applies an entry that changed the configuration. `context` is the context of the change, a JSON object with the list `added`. */
   applyConfiguration(entry: CommittedEntry, context: Uint8Array, memberIds: readonly string[]): ApplyOutcome;
 }
 
@@ -114,9 +114,4 @@ export interface Member {
   readonly feature: readonly [min: number, max: number];
   /** Number that grows at every start of its process. */
   readonly incarnation: number;
-}
-
-/** Context of a configuration change: facts about added members. */
-export interface MembersChange {
-  readonly added: readonly Member[];
 }

@@ -30,10 +30,6 @@ export function base58CheckVersion(value: string): number | undefined {
   return sum.subarray(0, 4).equals(bytes.subarray(21)) ? bytes[0] : undefined;
 }
 
-export function isBase58Check(value: string): boolean {
-  return base58CheckVersion(value) !== undefined;
-}
-
 function sha256(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }

@@ -15,32 +15,6 @@ export function isBase36(value: string): boolean {
   return /^[0-9A-Z]+$/.test(value);
 }
 
-/** Validates ISO/IEC 7064 MOD 37,36. */
-export function isMod37And36(value: string): boolean {
-  if (!isBase36(value)) {
-    return false;
-  }
-  let product = 36;
-  for (let index = 0; index < value.length - 1; index += 1) {
-    const sum = (base36At(value, index) + product) % 36;
-    product = ((sum === 0 ? 36 : sum) * 2) % 37;
-  }
-  return (product + base36At(value, value.length - 1)) % 36 === 1;
-}
-
-/** Validates ISO/IEC 7064 MOD 37-2; the last character may be `*`. */
-export function isMod37And2(value: string): boolean {
-  const body = value.slice(0, -1);
-  if (!isBase36(body)) {
-    return false;
-  }
-  let sum = 0;
-  for (let index = 0; index < body.length; index += 1) {
-    sum = ((sum + base36At(body, index)) * 2) % 37;
-  }
-  return "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ*"[(38 - sum) % 37] === value.charAt(value.length - 1);
-}
-
 /**
  * Validates an IBAN checksum: MOD 97-10 over letters as numbers 10 to 35, with the first four characters moved to the end.
  * Source: ISO 13616-1.

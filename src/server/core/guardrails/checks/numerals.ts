@@ -106,20 +106,6 @@ export function isMod11And10(value: string): boolean {
   return (11 - product) % 10 === digitAt(value, value.length - 1);
 }
 
-/** Validates ISO/IEC 7064 MOD 11-2; the last character may be X. */
-export function isMod11And2(value: string): boolean {
-  const body = value.slice(0, -1);
-  if (!isDigits(body)) {
-    return false;
-  }
-  let sum = 0;
-  for (let index = 0; index < body.length; index += 1) {
-    sum = ((sum + digitAt(body, index)) * 2) % 11;
-  }
-  const check = (12 - sum) % 11;
-  return value.charAt(value.length - 1) === (check === 10 ? "X" : String(check));
-}
-
 /** Returns the remainder of a decimal numeral of any length. */
 export function remainder(value: string, modulus: number): number {
   let rest = 0;
@@ -127,11 +113,6 @@ export function remainder(value: string, modulus: number): number {
     rest = (rest * 10 + digitAt(value, index)) % modulus;
   }
   return rest;
-}
-
-/** Validates ISO/IEC 7064 MOD 97-10. */
-export function isMod97And10(value: string): boolean {
-  return isDigits(value) && remainder(value, 97) === 1;
 }
 
 /** Returns the sum of the digits of all products of digit and weight, as used for card and insurance numbers. */

@@ -53,7 +53,7 @@ export const nodeStart = define(
   },
 );
 
-/** Updates the rows after a change of the configuration. A context that is not a `MembersChange` adds nothing. */
+/** Updates the rows after a change of the configuration. A malformed context adds nothing. */
 export function changeMembers(draft: Draft, context: unknown, memberIds: readonly string[]): void {
   for (const added of readChange(context)) {
     if (!memberIds.includes(added.id)) continue;
