@@ -179,6 +179,7 @@ class AttemptMeter implements Meter {
     charge.spend(usage);
   }
 
+  /** Settles the reservation by the outcome and usage of the last attempt. */
   #charge(): void {
     const { charge, route, metrics } = this.#options;
     const attempt = this.#attempt;
@@ -192,18 +193,7 @@ class AttemptMeter implements Meter {
     if (doubt !== undefined) metrics.countDoubt(attempt.provider, route.name, doubt);
     switch (outcome) {
       case "complete":
-        if (doubt === "impossible" || doubt === "nothing") {
-          charge?.settleDoubtful(usage);
-        } else if (usage === undefined && route.usage !== "always") {
-          charge?.settleUnused();
-        } else if (attempt.stream === undefined || attempt.stream.isFinal) {
-          charge?.settle(usage);
-        } else {
-          charge?.abort(usage); // a stream without its final count has reported only a part of its usage
-        }
-        if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
-          metrics.countMissing(attempt.provider, route.name);
-        }
+        this.#settleComplete(attempt, usage, doubt);
         return;
       case "interrupted":
         if (doubt === "impossible") charge?.settleDoubtful(usage);
@@ -222,6 +212,18 @@ class AttemptMeter implements Meter {
         return;
       case "failed":
         charge?.release();
+    }
+  }
+
+  /** Charges a whole answer, and counts it if its usage should have been reported and was not. */
+  #settleComplete(attempt: Attempt, usage: Usage | undefined, doubt: ReturnType<typeof doubtOf>): void {
+    const { charge, route, metrics } = this.#options;
+    if (doubt === "impossible" || doubt === "nothing") charge?.settleDoubtful(usage);
+    else if (usage === undefined && route.usage !== "always") charge?.settleUnused();
+    else if (attempt.stream === undefined || attempt.stream.isFinal) charge?.settle(usage);
+    else charge?.abort(usage); // a stream without its final count has reported only a part of its usage
+    if (doubt === undefined && route.usage === "always" && isMissing(attempt, usage)) {
+      metrics.countMissing(attempt.provider, route.name);
     }
   }
 

@@ -58,6 +58,15 @@ function kindOf(name: string): number {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
+/** Facts from the headers that decide about the body and the connection. */
+interface FramingFacts {
+  length: number | undefined;
+  isChunked: boolean;
+  isClosing: boolean;
+  isKeeping: boolean;
+  keepAliveSeconds: number | undefined;
+}
+
 /**
  * Parses a head. `text`: the head without the empty line at its end, one character per byte. `method`: method of the request.
  * Throws `HttpFault`. Informational answers are recognized by their status; they have no body.
@@ -70,11 +79,13 @@ export function parseHead(text: string, method: string): AnswerHead {
   if (FORBIDDEN.test(text.slice(lineEnd))) throw malformed("a control character, or a line that does not end in CR LF");
   const status = Number(line[2]);
   const headers: string[] = [];
-  let length: number | undefined;
-  let isChunked = false;
-  let isClosing = false;
-  let isKeeping = false;
-  let keepAliveSeconds: number | undefined;
+  const facts: FramingFacts = {
+    length: undefined,
+    isChunked: false,
+    isClosing: false,
+    isKeeping: false,
+    keepAliveSeconds: undefined,
+  };
   for (let at = lineEnd + 2; at < text.length; at = lineEnd + 2) {
     lineEnd = text.indexOf("\r\n", at);
     if (lineEnd < 0) lineEnd = text.length;
@@ -88,38 +99,42 @@ export function parseHead(text: string, method: string): AnswerHead {
     while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
     const value = text.slice(from, to);
     headers.push(name, value);
-    if (kind === ORDINARY) continue;
-    if (kind === CONTENT_LENGTH) {
-      if (length !== undefined) throw malformed("more than one content length");
-      // A tab after the value is not part of it (RFC 9110, section 5.5), but some readers include it.
-      const isTabbed = text.slice(to, lineEnd).includes("\t");
-      if (isTabbed || !DIGITS.test(value)) throw malformed("a content length that is not a number");
-      length = Number(value);
-    } else if (kind === TRANSFER_ENCODING) {
-      if (isChunked || value.toLowerCase() !== "chunked") throw malformed("a transfer encoding besides `chunked`");
-      isChunked = true;
-    } else if (kind === CONNECTION) {
-      for (const option of value.toLowerCase().split(",")) {
-        const word = option.trim();
-        isClosing ||= word === "close";
-        isKeeping ||= word === "keep-alive";
-      }
-    } else {
-      const seconds = KEEP_ALIVE_TIMEOUT.exec(value)?.[1];
-      if (seconds !== undefined) keepAliveSeconds = Number(seconds);
-    }
+    if (kind !== ORDINARY) readFramingHeader(facts, kind, value, text.slice(to, lineEnd));
   }
+  const { length, isChunked, isClosing, isKeeping, keepAliveSeconds } = facts;
   if (isChunked && length !== undefined) throw malformed("both a content length and a transfer encoding");
   if (status === 204 && (length ?? 0) > 0) throw malformed("a length of a body that there cannot be");
   const isBodiless = method === "HEAD" || status < 200 || status === 204 || status === 304;
   const framing: Framing = isBodiless ? 0 : isChunked ? "chunked" : (length ?? "close");
-  const isKept = framing !== "close" && !isClosing && (line[1] === "1" || isKeeping);
-  return {
-    status,
-    statusText: line[3] ?? "",
-    headers,
-    framing,
-    isReusable: isKept,
-    keepAliveSeconds: keepAliveSeconds,
-  };
+  const isReusable = framing !== "close" && !isClosing && (line[1] === "1" || isKeeping);
+  return { status, statusText: line[3] ?? "", headers, framing, isReusable, keepAliveSeconds };
+}
+
+/** Reads one header of a special kind. `blanks`: text between the value and the end of the line. Throws `HttpFault`. */
+function readFramingHeader(facts: FramingFacts, kind: number, value: string, blanks: string): void {
+  switch (kind) {
+    case CONTENT_LENGTH:
+      if (facts.length !== undefined) throw malformed("more than one content length");
+      // A tab after the value is not part of it (RFC 9110, section 5.5), but some readers include it.
+      if (blanks.includes("\t") || !DIGITS.test(value)) throw malformed("a content length that is not a number");
+      facts.length = Number(value);
+      return;
+    case TRANSFER_ENCODING:
+      if (facts.isChunked || value.toLowerCase() !== "chunked") {
+        throw malformed("a transfer encoding besides `chunked`");
+      }
+      facts.isChunked = true;
+      return;
+    case CONNECTION:
+      for (const option of value.toLowerCase().split(",")) {
+        const word = option.trim();
+        facts.isClosing ||= word === "close";
+        facts.isKeeping ||= word === "keep-alive";
+      }
+      return;
+    case KEEP_ALIVE: {
+      const seconds = KEEP_ALIVE_TIMEOUT.exec(value)?.[1];
+      if (seconds !== undefined) facts.keepAliveSeconds = Number(seconds);
+    }
+  }
 }

@@ -92,36 +92,9 @@ export function expand(
   const resolved = new Map<string, string>();
   const schemes: readonly Scheme[] =
     rules.noneAllowed === true ? [] : rules.fileAllowed ? ["env", "secret", "file"] : ["env", "secret"];
-  const used = { environment: new Set<string>(), secrets: new Set<string>(), files: new Set<string>() };
+  const used: UsedNames = { environment: new Set(), secrets: new Set(), files: new Set() };
+  const terms = { schemes, references, rules, used };
   let length = 0;
-
-  const resolve = (
-    inner: string,
-    { allowed, at }: Here,
-    refuse: (message: string) => undefined,
-  ): string | undefined => {
-    const [, prefix, name = ""] = /^(?:(secret|file):)?(.*)$/s.exec(inner) ?? [];
-    const scheme: Scheme = prefix === "secret" || prefix === "file" ? prefix : "env";
-    if (scheme === "env" && !VARIABLE.test(name)) return refuse(NOT_A_REFERENCE);
-    if (scheme !== "env" && !FILE_NAME.test(name)) {
-      return refuse(`the name in \`\${${scheme}:NAME}\` is one file name, never a path`);
-    }
-    const reference = `\`\${${inner}}\``;
-    if (!schemes.includes(scheme)) {
-      return refuse(`${reference} cannot be used in this document, ${allowedForms(schemes)}`);
-    }
-    if (allowed.length === 0)
-      return refuse(`${reference} cannot be used here, since a name must be the same on every node`);
-    if (!allowed.includes(scheme)) return refuse(`${reference} cannot be used here, ${allowedForms(allowed)}`);
-    if (scheme === "env" && rules.isWithheld?.(name, at) === true) return refuse(`${reference} ${WITHHELD}`);
-    if (scheme === "env") {
-      used.environment.add(name);
-      return references.env(name) ?? refuse(`environment variable \`${name}\` is not set`);
-    }
-    (scheme === "secret" ? used.secrets : used.files).add(name);
-    const found = scheme === "secret" ? references.secret(name) : references.file(name);
-    return found.kind === "value" ? found.value : refuse(`${reference}: ${found.message}`);
-  };
 
   const expandText = (text: string, path: Path, here: Here): string => {
     if (!text.includes("${")) return text;
@@ -135,7 +108,8 @@ export function expand(
     const result = text.replace(TOKEN, (token: string, inner: string | undefined) => {
       if (token === "$${") return "${";
       if (inner === undefined) refuse(NOT_A_REFERENCE);
-      const value = inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, here, refuse);
+      const value =
+        inner === undefined || length > MAX_EXPANDED_LENGTH ? undefined : resolve(inner, here, terms, refuse);
       if (value === undefined) isResolved = false;
       else {
         found.push(token);
@@ -197,6 +171,48 @@ export function expand(
 interface Here {
   readonly allowed: readonly Scheme[];
   readonly at: number;
+}
+
+type UsedNames = Readonly<Record<"environment" | "secrets" | "files", Set<string>>>;
+
+interface Terms {
+  /** Schemes that the document may use anywhere. */
+  readonly schemes: readonly Scheme[];
+  readonly references: References;
+  readonly rules: ReferenceRules;
+  /** Collects the names that are looked up. */
+  readonly used: UsedNames;
+}
+
+/** Returns the value of the reference `${inner}`. `refuse` reports why there is none. */
+function resolve(
+  inner: string,
+  { allowed, at }: Here,
+  { schemes, references, rules, used }: Terms,
+  refuse: (message: string) => undefined,
+): string | undefined {
+  const [, prefix, name = ""] = /^(?:(secret|file):)?(.*)$/s.exec(inner) ?? [];
+  const scheme: Scheme = prefix === "secret" || prefix === "file" ? prefix : "env";
+  if (scheme === "env" && !VARIABLE.test(name)) return refuse(NOT_A_REFERENCE);
+  if (scheme !== "env" && !FILE_NAME.test(name)) {
+    return refuse(`the name in \`\${${scheme}:NAME}\` is one file name, never a path`);
+  }
+  const reference = `\`\${${inner}}\``;
+  if (!schemes.includes(scheme)) {
+    return refuse(`${reference} cannot be used in this document, ${allowedForms(schemes)}`);
+  }
+  if (allowed.length === 0) {
+    return refuse(`${reference} cannot be used here, since a name must be the same on every node`);
+  }
+  if (!allowed.includes(scheme)) return refuse(`${reference} cannot be used here, ${allowedForms(allowed)}`);
+  if (scheme === "env" && rules.isWithheld?.(name, at) === true) return refuse(`${reference} ${WITHHELD}`);
+  if (scheme === "env") {
+    used.environment.add(name);
+    return references.env(name) ?? refuse(`environment variable \`${name}\` is not set`);
+  }
+  (scheme === "secret" ? used.secrets : used.files).add(name);
+  const found = scheme === "secret" ? references.secret(name) : references.file(name);
+  return found.kind === "value" ? found.value : refuse(`${reference}: ${found.message}`);
 }
 
 const meansAbsent = (schema: JsonSchema): boolean => schema["x-empty"] === true;

@@ -105,16 +105,8 @@ export function openInspection(
     const annotations = all.map(({ annotation }) => annotation);
     if (end !== undefined) {
       // Nothing was rewritten, so no redaction is reported.
-      const judged = { decisions: decisions.flatMap(({ decision }) => decision ?? []), skipped, annotations, shadow };
-      if (end.kind === "deny") {
-        return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
-      }
-      const { rule, excess } = end.by;
-      const message =
-        excess === undefined
-          ? `guardrail rule ${rule} could not be evaluated`
-          : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MAX_ENCRYPTED} in one message`;
-      return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+      const made = decisions.flatMap(({ decision }) => decision ?? []);
+      return refusalOf(end, { decisions: made, skipped, annotations, shadow });
     }
     const { rewrites, rewrittenByRule: acted, fpeDomainTooSmall } = rewriteAll(segments, claims, rewriting);
     const finalDecisions = decisions.flatMap(
@@ -122,6 +114,22 @@ export function openInspection(
     );
     return { outcome: "allow", rewrites, decisions: finalDecisions, skipped, annotations, shadow, fpeDomainTooSmall };
   }
+}
+
+/** Returns the judgement of a text that a rule denied, or that a rule without `fail_open` could not be evaluated for. */
+function refusalOf(
+  end: FinalOutcome,
+  judged: Pick<Judgement, "decisions" | "skipped" | "annotations" | "shadow">,
+): Judgement {
+  if (end.kind === "deny") {
+    return { outcome: "deny", message: end.message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
+  }
+  const { rule, excess } = end.by;
+  const message =
+    excess === undefined
+      ? `guardrail rule ${rule} could not be evaluated`
+      : `guardrail rule ${rule} selects ${excess} values, and \`fpe\` encrypts at most ${MAX_ENCRYPTED} in one message`;
+  return { outcome: "error", message, by: end.by, ...judged, fpeDomainTooSmall: 0 };
 }
 
 /** Returns true if this is a single text in which no detector found anything. */

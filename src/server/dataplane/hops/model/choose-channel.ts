@@ -69,50 +69,77 @@ export function chooseChannel(
   provider: Provider,
   target: Target,
   model: string | undefined,
-  { requireCaps, budget }: Profile,
+  profile: Profile,
 ): ChosenChannel {
-  // Messages of a thread that are not part of the request cannot be counted before it is sent.
-  const needsHistory = budget !== undefined;
-  let best: ChosenChannel | undefined;
-  let bestRank = Number.POSITIVE_INFINITY;
+  let best: Extract<Candidacy, { kind: "serves" }> | undefined;
   let missingCapability: string | undefined;
   let isThreadLost = false;
-  for (const listed of provider.channels) {
-    const served = waysToServe(listed, target, model);
-    if (served === undefined) continue;
-    const counterpart = served === "as_it_is" ? undefined : served;
-    const isTranslated = counterpart !== undefined;
-    // The model's maker gets untranslated requests unchecked, because it knows which fields the model accepts.
-    const isJudged = isTranslated || !listed.isOwnSurface || requireCaps.length > 0;
-    const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
-    const missing = requireCaps.length === 0 ? undefined : requireCaps.find((name) => !channel.claims(name));
-    if (missing !== undefined) {
-      missingCapability ??= missing;
-      continue;
-    }
-    if (target.thread === "continue" && (needsHistory || isTranslated || !channel.claims("thread"))) {
-      isThreadLost = true;
-      continue;
-    }
-    const found = lossesOn(channel, counterpart, target);
-    const lost = withRequired(withoutStrippedFields(provider, found, counterpart, target), requireCaps);
-    const rank = rankOf(
-      channel,
-      { isOther: isTranslated, isSecondChoice: isTranslated && target.route.form === "responses" },
-      lost,
-    );
-    if (rank === 0) return { channel, counterpart, losses: lost };
-    if (rank >= bestRank) continue;
-    bestRank = rank;
-    best = { channel, counterpart, losses: lost };
+  for (const channel of provider.channels) {
+    const candidacy = judgeChannel(channel, { provider, target, model, profile });
+    if (candidacy === undefined) continue;
+    if (candidacy.kind === "lacks") missingCapability ??= candidacy.capability;
+    else if (candidacy.kind === "loses_thread") isThreadLost = true;
+    else if (candidacy.rank === 0) return candidacy.chosen;
+    else if (best === undefined || candidacy.rank < best.rank) best = candidacy;
   }
-  if (best === undefined)
-    throw isThreadLost ? threadError(needsHistory) : noChannelError(provider, target, missingCapability);
+  if (best === undefined) {
+    throw isThreadLost
+      ? threadError(profile.budget !== undefined)
+      : noChannelError(provider, target, missingCapability);
+  }
+  refuseHardLosses(best.chosen, provider, target, profile.requireCaps);
+  return best.chosen;
+}
+
+interface ChannelQuestion {
+  readonly provider: Provider;
+  readonly target: Target;
+  readonly model: string | undefined;
+  readonly profile: Profile;
+}
+
+/** Result for a channel that serves the route. `lacks`: it has not every capability that the profile requires. */
+type Candidacy =
+  | { readonly kind: "serves"; readonly chosen: ChosenChannel; readonly rank: number }
+  | { readonly kind: "lacks"; readonly capability: string }
+  | { readonly kind: "loses_thread" };
+
+/** Returns `undefined` for a channel that does not serve the route. */
+function judgeChannel(
+  listed: UpstreamChannel,
+  { provider, target, model, profile: { requireCaps, budget } }: ChannelQuestion,
+): Candidacy | undefined {
+  const served = waysToServe(listed, target, model);
+  if (served === undefined) return undefined;
+  const counterpart = served === "as_it_is" ? undefined : served;
+  const isTranslated = counterpart !== undefined;
+  // The model's maker gets untranslated requests unchecked, because it knows which fields the model accepts.
+  const isJudged = isTranslated || !listed.isOwnSurface || requireCaps.length > 0;
+  const channel = isJudged && model !== undefined ? listed.forModel(model) : listed;
+  const missing = requireCaps.find((name) => !channel.claims(name));
+  if (missing !== undefined) return { kind: "lacks", capability: missing };
+  // With a budget, messages of a thread that are not part of the request could not be counted before it is sent.
+  if (target.thread === "continue" && (budget !== undefined || isTranslated || !channel.claims("thread"))) {
+    return { kind: "loses_thread" };
+  }
+  const found = lossesOn(channel, counterpart, target);
+  const lost = withRequired(withoutStrippedFields(provider, found, counterpart, target), requireCaps);
+  const isSecondChoice = isTranslated && target.route.form === "responses";
+  const rank = rankOf(channel, { isOther: isTranslated, isSecondChoice }, lost);
+  return { kind: "serves", chosen: { channel, counterpart, losses: lost }, rank };
+}
+
+/** Throws `fidelity_loss` for hard losses that the operator does not allow, or the profile forbids. */
+function refuseHardLosses(
+  { counterpart, losses: lost }: ChosenChannel,
+  provider: Provider,
+  target: Target,
+  required: readonly string[],
+): void {
   const isAllowed = ({ capability }: Loss): boolean =>
-    provider.onFidelityLoss === "allow" && !requireCaps.includes(capability);
-  const refusing = best.losses.filter((loss) => loss.isHard && !isAllowed(loss));
-  if (refusing.length > 0) throw fidelityError(provider, target, best.counterpart, { refusing, required: requireCaps });
-  return best;
+    provider.onFidelityLoss === "allow" && !required.includes(capability);
+  const refusing = lost.filter((loss) => loss.isHard && !isAllowed(loss));
+  if (refusing.length > 0) throw fidelityError(provider, target, counterpart, { refusing, required });
 }
 
 /** Returns the losses of the request without the fields that the operator strips, which must not cause a refusal. */
