@@ -17,6 +17,7 @@ export type { Dialog, FieldValues } from "./model/dialog.ts";
 export { keyIdIn } from "./model/key-text.ts";
 export type { PageRequest } from "./model/page-request.ts";
 export { type Line, textOfLine } from "./model/text.ts";
+export { hasUnknownOutcome } from "./run/failure-text.ts";
 export { loadPage } from "./run/load-page.ts";
 export { runTask } from "./run/run-task.ts";
 export { putDocument } from "./run/write-document.ts";

@@ -85,7 +85,7 @@ export async function runChange(
       return 1;
     }
   }
-  const { message, secret } = await console.runTask(dialog.task(values, context), {
+  const task = console.runTask(dialog.task(values, context), {
     client: gateway.client,
     signal: io.signal,
     unsettled: new Map(),
@@ -97,10 +97,30 @@ export async function runChange(
     onProgress: (progress) => io.stderr.write(`${progress}\n`),
     secretIn: async (text) => (await import("../../server/detectors/index.ts")).secretIn(text),
   });
+  const { message, secret } = await task.catch((error: unknown) => {
+    if (console.hasUnknownOutcome(error)) io.stderr.write(`${unknownOutcomeText(verb)}\n`);
+    throw error;
+  });
   if (secret !== undefined) io.stdout.write(`${secret}\n`);
   io.stderr.write(`${message}\n`);
   io.stderr.write(`${await appliedText(gateway, io.signal)}\n`);
   return 0;
+}
+
+/** Verbs that show whether a change is in force, by the first word of the verb that made it. */
+const CHECKS: Readonly<Record<string, string>> = {
+  suspend: "gateway get suspensions",
+  lift: "gateway get suspensions",
+  ack: "gateway get acknowledgements",
+  unack: "gateway get acknowledgements",
+  keys: "gateway get keys",
+  secrets: "gateway secrets list",
+  config: "gateway config history",
+};
+
+function unknownOutcomeText(verb: string): string {
+  const check = CHECKS[verb.split(" ")[0] ?? ""] ?? "gateway status";
+  return `gateway ${verb}: no answer to the change, which may be in force: '${check}' shows whether it is`;
 }
 
 function withDefaults({ fields }: Dialog, values: FieldValues): FieldValues {

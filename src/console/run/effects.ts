@@ -10,11 +10,11 @@ import type { LocalJob, SaveText } from "../model/view.ts";
 import type { Watch } from "../watch/watch.ts";
 import { followChange, type Visibility } from "./change-visibility.ts";
 import { type Drafts, editDocument } from "./edit-document.ts";
-import { failureText, isUnknown } from "./failure-text.ts";
+import { failureText, hasUnknownOutcome } from "./failure-text.ts";
 import { loadPage } from "./load-page.ts";
 import { rehearse } from "./run-rehearsal.ts";
 import { runSweep } from "./run-sweep.ts";
-import { runTask, TaskFailed } from "./run-task.ts";
+import { runTask } from "./run-task.ts";
 import { putDocument, putSecret, storedDocument, writeChange } from "./write-document.ts";
 
 /** Time limit of a query in milliseconds; longer than the gateway's own. */
@@ -228,7 +228,7 @@ export function createEffects(options: EffectsOptions): Effects {
           (signal) => task(effect, signal),
           (error) => {
             const text = failureText(error, endpoint());
-            const retryHint = isUnknown(error instanceof TaskFailed ? error.cause : error)
+            const retryHint = hasUnknownOutcome(error)
               ? "; the change may have been made anyway: y sends it again, and it is applied at most once"
               : "";
             dispatch({ kind: "task_failed", id: effect.id, message: text + retryHint });

@@ -11,9 +11,10 @@ export function failureText(error: unknown, endpoint: AdminAddress): string {
   return escapeControls(error instanceof Error ? error.message : String(error));
 }
 
-/** Returns whether the request may have been applied anyway. */
-export function isUnknown(error: unknown): boolean {
-  if (!(error instanceof AdminError)) return false;
+/** Returns whether the request may have been applied anyway. An error after some steps had succeeded has that of its request as cause. */
+export function hasUnknownOutcome(error: unknown): boolean {
+  if (!(error instanceof AdminError))
+    return error instanceof Error && error.cause !== undefined && hasUnknownOutcome(error.cause);
   if (error.status === 0) return error.code !== "unauthenticated";
   const { details } = error;
   return typeof details === "object" && details !== null && Reflect.get(details, "outcome") === "unknown";

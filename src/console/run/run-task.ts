@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import type { AdminClient } from "../../admin-api/index.ts";
 import type { Action, Outcome } from "../model/action.ts";
 import type { JobRequest, SingleTask, Task } from "../model/dialog.ts";
-import { isUnknown } from "./failure-text.ts";
+import { hasUnknownOutcome } from "./failure-text.ts";
 
 /** Time limit in milliseconds; longer than a gateway's search for a leader. */
 const TIME_LIMIT_MS = 30_000;
@@ -91,7 +91,7 @@ async function runAction(action: Action, { client, signal, unsettled }: TaskOpti
     unsettled.delete(asked);
     return outcome;
   } catch (error) {
-    if (isUnknown(error)) unsettled.set(asked, idempotencyKey);
+    if (hasUnknownOutcome(error)) unsettled.set(asked, idempotencyKey);
     else unsettled.delete(asked);
     throw error;
   }

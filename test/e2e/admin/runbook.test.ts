@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, test } from "node:test";
@@ -226,6 +227,38 @@ describe("runbook on three nodes", async () => {
     await eventually("the new row", () => io.out().includes('{"name":"later","profile":"team"}\n') || undefined);
     stop.abort();
     assert.equal(await watching, 130);
+  });
+
+  test("a change whose answer is lost is reported as possibly in force, with the verb that shows it", async () => {
+    const path = join(first.dir, "cut.sock");
+    // Passes everything through, and breaks the connection off at the answer to a write.
+    const proxy = createServer((client) => {
+      const server = connect(join(first.dir, "admin.sock"));
+      let isWrite = false;
+      const close = (): void => void [client.destroy(), server.destroy()];
+      client.on("error", close).on("close", close);
+      server.on("error", close).on("close", close);
+      client.on("data", (bytes) => {
+        isWrite ||= /^(?:POST|PUT|DELETE) (?!\S*dry_run)/.test(bytes.toString());
+        server.write(bytes);
+      });
+      server.on("data", (bytes) => (isWrite ? close() : client.write(bytes)));
+    });
+    proxy.listen(path);
+    owner.after(() => void proxy.close());
+    const revision = async () => (await first.client.call("get_source", { params: { name: "default" } })).revision;
+    const before = await revision();
+    await writeFile(join(first.dir, "next.json"), document(100_001));
+    const env = { GATEWAY_ADMIN_SOCKET: path };
+    const args = ["config", "apply", join(first.dir, "next.json"), "-yes"];
+    const cut = runProgram(owner, { args, env });
+    assert.deepEqual(await cut.ended, { status: 3, signal: null }, cut.stderr());
+    assert.match(cut.stderr(), /the change, which may be in force: 'gateway config history' shows whether it is\n/);
+    assert.equal(await revision(), before + 1);
+    const minting = runProgram(owner, { args: ["keys", "mint", "cut", "-profile", "team"], env });
+    assert.deepEqual(await minting.ended, { status: 3, signal: null }, minting.stderr());
+    assert.match(minting.stderr(), /'gateway get keys' shows whether it is\n/);
+    await good(["keys", "revoke", "cut", "-yes"]);
   });
 
   test("when one of three nodes is killed, the status of another names it", async () => {
