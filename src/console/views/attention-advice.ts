@@ -5,6 +5,7 @@
 
 import { quoted } from "../format/command-line.ts";
 import type { AttentionItem } from "./attention-item.ts";
+import { NOT_GRANTED } from "./budgets-bucket.ts";
 import { suspensionId } from "./suspensions.ts";
 
 export interface Advice {
@@ -23,6 +24,9 @@ interface Entry {
   readonly keys: Text;
   readonly command: Text;
 }
+
+/** Returns whether all requests of a budget were refused because no leader granted units, whatever is left of it. */
+const isWithoutGrant = ({ text }: AttentionItem): boolean => text.includes(`: ${NOT_GRANTED}`);
 
 const BY_WHAT: Readonly<Record<string, Entry>> = {
   FAIL: {
@@ -81,9 +85,15 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
     command: "gateway audit verify -heads HEADS FILE",
   },
   REFUSES: {
-    todo: "let the clients send a smaller max_tokens, or raise the limit, which counts from the next request",
+    todo: (item) =>
+      isWithoutGrant(item)
+        ? "see whether the members reach a leader; the requests are served again as soon as it answers"
+        : "let the clients send a smaller max_tokens, or raise the limit, which counts from the next request",
     keys: "Enter, then f shows its keys",
-    command: "gateway get refusals -nodes all -where cause=budget",
+    command: (item) =>
+      isWithoutGrant(item)
+        ? "gateway get cluster_members -nodes all"
+        : "gateway get refusals -nodes all -where cause=budget",
   },
   SPENT: {
     todo: "wait until it resets, raise the limit, or suspend the key that uses it up",

@@ -44,6 +44,9 @@ export const isSpent = ({ status, remaining }: Pick<BudgetRecord, "status" | "re
 /** Output tokens that a request without `max_tokens` reserves. */
 const DEFAULT_OUTPUT_TOKENS = 16_384;
 
+/** Cause of refusals for which neither the limit nor a client can do anything. */
+export const NOT_GRANTED = "the cluster granted its node no units in time (check the quorum and the leader's disk)";
+
 /**
  * Explains why a budget refuses although something is left: a request reserves its maximum cost, or the cluster granted its node
  * nothing in time. Empty if nothing is left. `refusals`: those of the last minute decide which of the two it was.
@@ -59,9 +62,8 @@ export function refusalCause(
     ),
   );
   const tooLittle = `each reserves more than the ${count(row.remaining)} left: up to a token per input byte, plus max_tokens (${count(DEFAULT_OUTPUT_TOKENS)} if unset)`;
-  const notGranted = "the cluster granted its node no units in time (check the quorum and the leader's disk)";
-  if (codes.has("budget_unavailable") === codes.has("budget_exhausted")) return `${tooLittle}; or ${notGranted}`;
-  return codes.has("budget_unavailable") ? notGranted : tooLittle;
+  if (codes.has("budget_unavailable") === codes.has("budget_exhausted")) return `${tooLittle}; or ${NOT_GRANTED}`;
+  return codes.has("budget_unavailable") ? NOT_GRANTED : tooLittle;
 }
 
 const WHOLE_DIGEST = 16;

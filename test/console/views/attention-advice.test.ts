@@ -44,6 +44,22 @@ test("the advice has the command for the alert's own subject, quoted for a shell
   assert.equal(commandOf("SPENT"), "gateway get budgets -sort -used");
 });
 
+test("a budget that was refused because no leader granted units points to the members, not to the limit", () => {
+  const adviceWith = (code: string) => {
+    const [refusal] = incident.data.get({ id: "list_refusals" })?.value ?? [];
+    const context = contextOf({
+      list_budgets: [budget("team", { status: "refusing", remaining: 5, refused_per_minute: 1 })],
+      list_refusals: refusal === undefined ? [] : [{ ...refusal, cause: "budget", cause_name: "team", code }],
+    });
+    const item = attentionOf(context).find(({ what }) => what === "REFUSES");
+    return item === undefined ? undefined : adviceOf(item);
+  };
+  assert.equal(adviceWith("budget_unavailable")?.command, "gateway get cluster_members -nodes all");
+  assert.doesNotMatch(adviceWith("budget_unavailable")?.todo ?? "limit", /limit|max_tokens/);
+  assert.equal(adviceWith("budget_exhausted")?.command, "gateway get refusals -nodes all -where cause=budget");
+  assert.match(adviceWith("budget_exhausted")?.todo ?? "", /raise the limit/);
+});
+
 test("a node without a deployment document is distinguished from one that fails to serve", () => {
   const adviceWith = (status: Partial<typeof STATUS>) => {
     const context = contextOf({ get_status: { ...STATUS, ready: false, ...status } });

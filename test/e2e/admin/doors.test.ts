@@ -4,7 +4,7 @@
  * section 5.
  */
 import assert from "node:assert/strict";
-import { lstat, readFile } from "node:fs/promises";
+import { lstat, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -45,6 +45,15 @@ test("the admin socket belongs to its owner alone, is replaced after a crash, an
   assert.ok((await lstat(path)).isSocket(), "a crash leaves it");
   await node.start();
   assert.equal((await node.client.call("get_status")).ready, true);
+
+  for (const removal of ["the first removal", "another removal"]) {
+    await rm(path);
+    await eventually(removal, async () => (await lstat(path).catch(() => undefined))?.isSocket());
+    assert.equal((await lstat(path)).mode & 0o777, 0o600);
+    const asked = runProgram(t, { args: ["status"], env: { GATEWAY_ADMIN_SOCKET: path } });
+    assert.deepEqual(await asked.ended, { status: 0, signal: null }, asked.stderr());
+  }
+  assert.match(node.program.stderr(), /the admin socket was removed by another process, and was created again/);
   await node.stop();
   await assert.rejects(lstat(path), { code: "ENOENT" });
 });

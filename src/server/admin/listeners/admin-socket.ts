@@ -10,6 +10,7 @@ import { refusal } from "../refusal.ts";
 import { registerRoutes } from "../routes.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { createHttpServer } from "./http-server.ts";
+import { keepSocket } from "./keep-socket.ts";
 import { openPeerCredentials, type PeerCredentials, type SocketPeer } from "./peer-credentials.ts";
 import { placeSocket } from "./socket-path.ts";
 
@@ -44,10 +45,12 @@ export async function openAdminSocket({ path, plane, peerCredentials }: AdminSoc
       return localPrincipal(peer.uid);
     },
   };
+  const { log } = plane.ports;
+  const onAcceptFailure = (error: Error): void =>
+    log.warn("the admin socket failed to accept a connection", { door: "local", error });
   const server = createHttpServer({
     maxConnections: MAX_CONNECTIONS,
-    onAcceptFailure: (error) =>
-      plane.ports.log.warn("the admin socket failed to accept a connection", { door: "local", error }),
+    onAcceptFailure,
     onConnection: (socket) => void peers.set(socket, credentialsOf(socket)),
     onInternalError: plane.onInternalError,
     registerRoutes: (app) => registerRoutes(app, plane, authenticator),
@@ -55,13 +58,20 @@ export async function openAdminSocket({ path, plane, peerCredentials }: AdminSoc
 
   try {
     const placed = await placeSocket(path, (bound) => server.listen({ path: bound }));
+    const kept = keepSocket(placed, {
+      path,
+      maxConnections: MAX_CONNECTIONS,
+      log,
+      accept: server.accept,
+      onAcceptFailure,
+    });
     let closing: Promise<void> | undefined;
     return {
       path,
       close(limitMs = CLOSE_LIMIT_MS) {
         closing ??= (async () => {
           // The path is removed first, so that new clients are refused instead of waiting in a queue.
-          await placed.remove();
+          await kept.close();
           plane.close();
           await server.close(limitMs);
         })();

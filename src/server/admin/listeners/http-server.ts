@@ -29,6 +29,8 @@ export interface HttpOptions {
 interface HttpServer {
   /** Starts listening. Rejects with the system's error. */
   listen(where: { readonly path: string } | { readonly host: string; readonly port: number }): Promise<void>;
+  /** Serves a connection that another server has accepted. */
+  accept(socket: Socket): void;
   address(): AddressInfo | string | null;
   /** Stops accepting, and lets running requests finish within `limitMs`; then closes the rest. */
   close(limitMs: number): Promise<void>;
@@ -171,6 +173,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
       await app.listen({ ...where, backlog: maxConnections });
       app.server.on("error", onAcceptFailure);
     },
+    accept: (socket) => void app.server.emit("connection", socket),
     address: () => app.server.address(),
     async close(limitMs) {
       isClosing = true;

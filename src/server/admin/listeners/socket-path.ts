@@ -19,7 +19,7 @@ class SocketPathError extends Error {
   override readonly name = "SocketPathError";
 }
 
-interface PlacedSocket {
+export interface PlacedSocket {
   /** Removes the socket if it is still the one that was placed. */
   remove(): Promise<void>;
 }
