@@ -6,7 +6,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { UsageError } from "./parse-flags.ts";
 
@@ -33,6 +33,22 @@ export interface FileAttributes {
   readonly gid: number;
 }
 
+/** Age in milliseconds from which a temporary file is abandoned: longer than a running write can wait for its next bytes. */
+const ABANDONED_MS = 600_000;
+
+/** Removes temporary files of this target that killed processes left behind. */
+async function removeAbandoned(path: string): Promise<void> {
+  const prefix = `.${basename(path)}.`;
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(prefix) || !/^[0-9a-f]{12}\.part$/.test(name.slice(prefix.length))) continue;
+    const file = join(dirname(path), name);
+    const found = await stat(file).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > ABANDONED_MS)
+      await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
 /** Writes the file and returns the number of bytes. If it fails, it rejects with the error and leaves no file behind. */
 export async function writeWhole(
   { kind, path }: FileTarget,
@@ -49,6 +65,7 @@ export async function writeWhole(
     const written = await writeTo(file, parts, attributes).finally(() => file.close());
     await rename(temporary, path);
     await flushFolder(dirname(path));
+    await removeAbandoned(path);
     return written;
   } catch (error) {
     await rm(temporary, { force: true });

@@ -6,9 +6,10 @@ import assert from "node:assert/strict";
 import { cp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createCluster } from "./support/cluster.ts";
+import { createCluster, type TestNode } from "./support/cluster.ts";
 import { DAMAGES, MAY_BE_HARMLESS } from "./support/damage.ts";
 import { rejoinBlank } from "./support/faults.ts";
+import { until } from "./support/until.ts";
 
 const REFUSED = 11;
 const LAST_WRITES = 12;
@@ -70,6 +71,26 @@ test("damaged files are refused with status 11, the directory and the remedy, an
     assert.deepEqual([...contents].sort(), [...(await n1.nodeClient.localRegisters())].sort());
     assert.equal(contents.get("before-60"), 60);
   });
+});
+
+test("a node whose files are removed while it runs ends with status 11, instead of acknowledging what it cannot keep", async (t) => {
+  const cluster = await createCluster(t, { ids: ["n1", "n2", "n3"] });
+  await cluster.startAll();
+  const leader = await cluster.leader();
+  const [first, second] = cluster.nodes.filter(({ id }) => id !== leader) as [TestNode, TestNode];
+  for (const name of await readdir(first.dataDir)) await rm(join(first.dataDir, name), { recursive: true });
+  await until("the node without files ends", async () => !first.isRunning);
+  assert.match(first.output(), /its files were removed or moved while the node ran\)\. Do not use it again/);
+  assert.ok(first.output().includes(first.dataDir));
+  assert.equal((await second.nodeClient.write("after", 1, 10_000)).kind, "done");
+  await rejoinBlank({ cluster }, first);
+  await cluster.caughtUp();
+  assert.equal((await first.nodeClient.localRegisters()).get("after"), 1);
+
+  // The whole directory, of another node.
+  await rename(second.dataDir, `${second.dataDir}-moved`);
+  await until("the node without a directory ends", async () => !second.isRunning);
+  assert.match(second.output(), /its files were removed or moved while the node ran/);
 });
 
 async function contentOf(path: string): Promise<string | undefined> {

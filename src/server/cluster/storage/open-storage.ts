@@ -300,7 +300,12 @@ function createStorage(
       const record = log.snapshotRecord;
       if (record !== undefined) await removeOldSnapshotFiles(path, record);
     },
-    freeBytes: () => freeBytes(path),
+    async freeBytes() {
+      // Writes to open files succeed after they were removed, and are lost when the process ends.
+      if (!(await exists(join(path, GUARD_FILE))))
+        throw damaged(displayPath, "its files were removed or moved while the node ran");
+      return await freeBytes(path);
+    },
     removedAt: () => removedAt,
     async setRemovedAt(index) {
       removedAt = index;

@@ -121,7 +121,7 @@ export interface Storage {
   snapshotPath(meta: Pick<SnapshotMeta, "index" | "term">): string;
   /** Removes snapshot files that no record names and that are not being received. */
   removeOldSnapshots(): Promise<void>;
-  /** Returns the free bytes on the file system of the data directory. */
+  /** Returns the free bytes on the file system of the data directory. Rejects with a `StorageError` if its files were removed. */
   freeBytes(): Promise<number>;
   /** Returns the index of the entry by which the cluster removed this node; `undefined` if no removal is known. */
   removedAt(): number | undefined;
