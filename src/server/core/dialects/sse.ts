@@ -54,6 +54,10 @@ function startOfData(bytes: Buffer): number {
 const DATA = Buffer.from("data:");
 const EVENT = Buffer.from("event:");
 const FIELD_BYTES = 6;
+/** Maximum length of a blank line with the line end before it, in bytes. */
+const MAX_BLANK_LINE = 4;
+/** Maximum number of lines of an event at which it is checked for an end, since each check reads the whole event so far. */
+const MAX_CHECKED_LINES = 64;
 const LETTER_D = 0x64;
 const LETTER_E = 0x65;
 const SPACE = 0x20;
@@ -62,10 +66,13 @@ const NOTHING = Buffer.alloc(0);
 const LF = 0x0a;
 const CR = 0x0d;
 
-function lineEndFrom(bytes: Buffer, from: number): number {
-  const lf = bytes.indexOf(LF, from);
-  const cr = bytes.indexOf(CR, from);
-  return lf < 0 || (cr >= 0 && cr < lf) ? cr : lf;
+/**
+ * Returns the offset of the next line end before `limit`, or -1. Bytes are compared one by one, since a search for one kind of line
+ * end could run far beyond the next one of the other kind.
+ */
+function lineEndFrom(bytes: Buffer, from: number, limit: number): number {
+  for (let at = from; at < limit; at++) if (bytes[at] === LF || bytes[at] === CR) return at;
+  return -1;
 }
 
 function startsAt(bytes: Buffer, name: Buffer, at: number): boolean {
@@ -95,6 +102,8 @@ export class SseSplitter {
   #blankSearchFrom = 0;
   /** Offset at which the search for the end of an event without a blank line continues. */
   #lineSearchFrom = 0;
+  /** Number of lines of the current event at which it was checked for such an end. */
+  #checkedLines = 0;
 
   /** Whether no unfinished event is buffered. Then a chunk that consists of whole events need not be pushed. */
   get isEmpty(): boolean {
@@ -135,6 +144,7 @@ export class SseSplitter {
       start = end;
       this.#blankSearchFrom = Math.max(end, this.#blankSearchFrom);
       this.#lineSearchFrom = Math.max(end, this.#lineSearchFrom);
+      this.#checkedLines = 0;
     }
     this.#lineSearchFrom = Math.max(0, this.#lineSearchFrom - start);
     if (start > 0) {
@@ -148,6 +158,8 @@ export class SseSplitter {
 
   #endOfEvent(start: number): number {
     const blank = endOfBlock(this.#pending, Math.max(start, this.#blankSearchFrom));
+    // If the event ends before the blank line, the search for the next event's end continues there.
+    this.#blankSearchFrom = Math.max(start, (blank < 0 ? this.#pending.length : blank) - MAX_BLANK_LINE);
     // Some servers separate their events by a single line end.
     const early = this.#endWithoutBlankLine(start, blank < 0 ? this.#pending.length : blank);
     return early > 0 ? early : blank;
@@ -159,18 +171,19 @@ export class SseSplitter {
    */
   #endWithoutBlankLine(from: number, limit: number): number {
     const bytes = this.#pending;
-    const begin = Math.max(from, this.#lineSearchFrom);
-    for (let at = lineEndFrom(bytes, begin); at >= 0 && at + 1 < limit; at = lineEndFrom(bytes, at + 1)) {
+    let at = lineEndFrom(bytes, Math.max(from, this.#lineSearchFrom), limit);
+    for (; at >= 0 && at + 1 < limit; at = lineEndFrom(bytes, at + 1, limit)) {
+      this.#lineSearchFrom = at;
       const next = bytes[at + 1];
       if (next !== LETTER_D && next !== LETTER_E) continue;
-      if (limit - at - 1 < FIELD_BYTES && limit === bytes.length) break;
-      const isField = startsAt(bytes, DATA, at + 1) || startsAt(bytes, EVENT, at + 1);
-      if (isField && isCompleteJson(parseEvent(bytes.subarray(from, at + 1)).data)) {
-        this.#lineSearchFrom = at + 1;
-        return at + 1;
-      }
+      if (limit - at - 1 < FIELD_BYTES && limit === bytes.length) return -1;
+      if (!startsAt(bytes, DATA, at + 1) && !startsAt(bytes, EVENT, at + 1)) continue;
+      if (this.#checkedLines >= MAX_CHECKED_LINES) continue;
+      this.#checkedLines++;
       this.#lineSearchFrom = at + 1;
+      if (isCompleteJson(parseEvent(bytes.subarray(from, at + 1)).data)) return at + 1;
     }
+    this.#lineSearchFrom = Math.max(this.#lineSearchFrom, at < 0 ? limit : at);
     return -1;
   }
 
@@ -205,6 +218,7 @@ export class SseSplitter {
     this.#buffer = NOTHING;
     this.#blankSearchFrom = 0;
     this.#lineSearchFrom = 0;
+    this.#checkedLines = 0;
     return rest;
   }
 

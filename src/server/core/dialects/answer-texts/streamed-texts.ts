@@ -16,7 +16,8 @@ import { type Framing, MESSAGE_FRAMING, SSE_FRAMING } from "./event-framing.ts";
 import { type EventTemplate, replaceText, type SimilarEvent, similarEvent, templateOf } from "./event-template.ts";
 import type { EventTexts, StreamTexts, TextPiece } from "./event-texts.ts";
 import { GrowingTexts } from "./growing-texts.ts";
-import { isPiece, type Layout, layoutOf } from "./layouts.ts";
+import { isPiece, layoutOf } from "./layouts.ts";
+import { PathPrefixes } from "./path-prefixes.ts";
 import {
   applySplices,
   hasDuplicateNames,
@@ -29,7 +30,7 @@ import {
   stringIn,
 } from "./positioned-json.ts";
 import { carriesMore, frameOf } from "./text-frames.ts";
-import { TextRecord } from "./text-record.ts";
+import { pathsOfChannel, TextRecord } from "./text-record.ts";
 import { removedSealJson, removedTokensJson } from "./whole-answer-texts.ts";
 
 /** String of an event that is inspected. */
@@ -78,6 +79,8 @@ class Stream implements StreamTexts {
   readonly #itemIndexes = new Map<string, number>();
   /** State of each text by path. */
   readonly #records = new Map<string, TextRecord>();
+  /** Paths in `#records` of the texts that were read since they last ended. */
+  readonly #openPaths = new Set<string>();
   /** Channels that the last event closed. */
   #closedPaths: string[] = [];
   readonly #readings = new WeakMap<EventTexts, Reading>();
@@ -119,7 +122,7 @@ class Stream implements StreamTexts {
 
   read(event: SseEvent): EventTexts {
     this.#template = undefined;
-    for (const path of this.#closedPaths) if (!this.#repeatsTexts) this.#records.delete(path);
+    if (!this.#repeatsTexts) for (const path of this.#closedPaths) this.#records.delete(path);
     this.#closedPaths = [];
     const { data } = event;
     if (data === undefined) {
@@ -187,9 +190,10 @@ class Stream implements StreamTexts {
   }
 
   flush(channel: string, text: string, isEnd: boolean): Buffer | undefined {
-    for (const [path, record] of this.#records) {
-      const value = record.valueNumberOf(channel);
-      if (value === undefined) continue;
+    for (const path of pathsOfChannel(channel)) {
+      const record = this.#records.get(path);
+      const value = record?.valueNumberOf(channel);
+      if (record === undefined || value === undefined) continue;
       const written = record.takeSpelling(value, text, isEnd) + (isEnd ? record.end() : "");
       if (record.isChanged && isThought(path)) this.#changedThinkingScopes.add(scopeOf(path));
       if (written === "" || record.template === undefined) return undefined;
@@ -204,7 +208,7 @@ class Stream implements StreamTexts {
   }
 
   end(): readonly string[] {
-    return this.#closeTexts([""], new Set());
+    return this.#closeTexts(new PathPrefixes([""]), new Set());
   }
 
   /**
@@ -251,6 +255,7 @@ class Stream implements StreamTexts {
 
   #readTree(event: SseEvent, data: string, root: JsonNode): Reading {
     const layout = layoutOf(this.#dialect, event.event, data, root, this.#itemIndexes);
+    const ended = new PathPrefixes(layout.endedPaths);
     if (this.#dialect === "compat") this.#recordStamp(data, root);
     if (layout.type === "response.created") this.#responseStart ??= data;
     const spots: Spot[] = [];
@@ -283,21 +288,22 @@ class Stream implements StreamTexts {
           record = new TextRecord(path, isArguments, isWhole);
           // While more pieces may follow, their record is kept, and a repetition gets its own record.
           if (!isWhole || (this.#repeatsTexts && known?.mayContinue !== true)) {
-            if (known !== undefined) this.#records.set(`${path}!`, known);
-            this.#records.set(path, record);
+            if (known !== undefined) this.#setRecord(`${path}!`, known);
+            this.#setRecord(path, record);
           }
         }
+        if (record === known) this.#openPaths.add(path);
         if (!isWhole) record.template = { data, start: node.start, event: event.event };
-        const isLast = isWhole || endsText(layout, path);
+        const isLast = isWhole || ended.covers(path);
         const first = pieces.length;
-        pieces.push(...record.read(text, isLast, this.#repeatsTexts));
+        for (const piece of record.read(text, isLast, this.#repeatsTexts)) pieces.push(piece);
         const joined = isWhole && walk.mode !== "whole" ? this.#growing.joinWithShown(path, text) : undefined;
         spots.push({ node, path, text, record, first, isRepeat, joined: joined === undefined ? -1 : pieces.length });
         if (joined !== undefined) pieces.push({ channel: `${path}+`, text: joined, isEnd: true });
       });
     }
     const inEvent = new Set(spots.filter((spot) => !spot.isRepeat).map((spot) => spot.record));
-    const closes = this.#closeTexts(layout.endedPaths, inEvent);
+    const closes = this.#closeTexts(ended, inEvent);
     return { event, pieces, closedChannels: closes, uninspected, root, type: layout.type, spots, seals };
   }
 
@@ -318,14 +324,21 @@ class Stream implements StreamTexts {
     });
   }
 
-  /** Closes the open texts whose paths begin with one of `prefixes`, and returns their channels. */
-  #closeTexts(prefixes: readonly string[], inEvent: ReadonlySet<TextRecord>): readonly string[] {
+  #setRecord(path: string, record: TextRecord): void {
+    this.#records.set(path, record);
+    this.#openPaths.add(path);
+  }
+
+  /** Closes the open texts whose paths begin with one of the prefixes, and returns their channels. */
+  #closeTexts(prefixes: PathPrefixes, inEvent: ReadonlySet<TextRecord>): readonly string[] {
     const closes: string[] = [];
-    if (prefixes.length === 0) return closes;
-    for (const [path, record] of this.#records) {
-      if (!prefixes.some((prefix) => path.startsWith(prefix))) continue;
+    if (prefixes.isEmpty) return closes;
+    for (const path of this.#openPaths) {
+      if (!prefixes.covers(path)) continue;
+      this.#openPaths.delete(path);
       this.#closedPaths.push(path);
-      const channel = inEvent.has(record) ? undefined : record.close();
+      const record = this.#records.get(path);
+      const channel = record === undefined || inEvent.has(record) ? undefined : record.close();
       if (channel !== undefined) closes.push(channel);
     }
     return closes;
@@ -358,8 +371,6 @@ class Stream implements StreamTexts {
     this.#sequence = Math.max(number, this.#sequence + (number <= this.#sequence ? 1 : 0));
   }
 }
-
-const endsText = (layout: Layout, path: string): boolean => layout.endedPaths.some((prefix) => path.startsWith(prefix));
 
 function readingWithoutTexts(
   event: SseEvent,

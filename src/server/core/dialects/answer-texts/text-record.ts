@@ -8,6 +8,12 @@ interface Piece {
   readonly isEnd: boolean;
 }
 
+/** Returns the paths at which the text of a channel may be recorded, the likelier ones first. */
+export function pathsOfChannel(channel: string): readonly string[] {
+  const paths = [channel, channel.slice(0, channel.lastIndexOf("#"))].map((path) => path.replace(/=$/, ""));
+  return [...paths, ...paths.map((path) => `${path}!`)];
+}
+
 export class TextRecord {
   readonly #path: string;
   readonly #arguments: ArgumentText | undefined;

@@ -95,7 +95,10 @@ export class ArgumentsScan {
 
   /** Returns whether the fragment repeats the whole arguments, as some providers do at the end of a call. */
   repeats(fragment: string): boolean {
-    return this.state === "whole" && this.#isTextKept && fragment.trim() === this.#text.trim();
+    if (this.state !== "whole" || !this.#isTextKept) return false;
+    const text = fragment.trim();
+    // Blank fragments are recognized first, since there may be many, and the whole text is long.
+    return text !== "" && text === this.#text.trim();
   }
 
   /** Returns the part of a fragment that has not arrived yet. It must be called before `push`, for each fragment. */

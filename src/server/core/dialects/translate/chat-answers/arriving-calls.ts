@@ -25,6 +25,8 @@ export interface Call {
 
 export class ArrivingCalls {
   readonly #byIndex = new Map<number, Call>();
+  /** Calls in `#byIndex`. */
+  readonly #indexed = new Set<Call>();
   readonly #byId = new Map<string, Call>();
   #last: Call | undefined;
   /** Latest call that began without an index. */
@@ -38,10 +40,18 @@ export class ArrivingCalls {
       call.id = part.id;
       this.#byId.set(idKey(part), call);
     }
-    if (part.index !== undefined) this.#byIndex.set(part.index, call);
+    if (part.index !== undefined) this.#setIndex(part.index, call);
     else if (call !== this.#last && part.name !== "") this.#unindexedCall = call;
     this.#last = call;
     return call;
+  }
+
+  #setIndex(index: number, call: Call): void {
+    const before = this.#byIndex.get(index);
+    if (before === call) return;
+    if (before !== undefined) this.#indexed.delete(before);
+    this.#byIndex.set(index, call);
+    this.#indexed.add(call);
   }
 
   #known(part: CallPart): Call | undefined {
@@ -59,13 +69,13 @@ export class ArrivingCalls {
   #withoutIndex({ id, name }: CallPart): Call | undefined {
     const first = this.#unindexedCall;
     const isFirst = first !== undefined && id === "" && name === "" && first.scan.state !== "whole";
-    return isFirst && [...this.#byIndex.values()].includes(this.#last as Call) ? first : this.#last;
+    return isFirst && this.#indexed.has(this.#last as Call) ? first : this.#last;
   }
 
   /** Returns the last call if it has no index yet and the fragment does not name another one. */
   #unindexed({ id, name }: CallPart): Call | undefined {
     if (id !== "" || name !== "" || this.#last === undefined) return undefined;
-    return [...this.#byIndex.values()].includes(this.#last) ? undefined : this.#last;
+    return this.#indexed.has(this.#last) ? undefined : this.#last;
   }
 }
 

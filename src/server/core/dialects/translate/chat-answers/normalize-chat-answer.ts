@@ -3,7 +3,7 @@
  * choices that are parts of one message, and a whole answer sent as a stream. Source: design decisions, section 20; shapes seen
  * at Groq, Moonshot, Copilot, Ollama and vLLM.
  */
-import { createVerbatimOf, jsonText } from "../../json/json-source.ts";
+import { createVerbatimOf, type JsonSource, jsonText } from "../../json/json-source.ts";
 import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from "../../json/json-values.ts";
 import { type SseEvent, SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
@@ -19,10 +19,12 @@ export const UNCHANGED: WriteArguments = (part) => part;
 /** Returns a function that serializes arguments that are an object. `text` is the answer or event that they are part of. */
 export function argumentsWriter(text: string, value: unknown): WriteArguments {
   if (!OBJECT_ARGUMENTS.test(text)) return UNCHANGED;
+  let exact: JsonSource["exact"] | undefined;
   return (written) => {
     if (typeof written !== "object" || written === null) return written;
     try {
-      return jsonText(createVerbatimOf(text, value)(written));
+      exact ??= createVerbatimOf(text, value);
+      return jsonText(exact(written));
     } catch {
       throw new AnswerProblem("the answer is nested too deep");
     }
@@ -70,26 +72,41 @@ export function mergeChoices(choices: readonly unknown[]): Values | undefined {
   const all = choices.map(objectOf).filter((choice) => choice !== undefined);
   const ordered =
     all.length < 2 ? all : all.toSorted((a, b) => (numberOf(a["index"]) ?? 0) - (numberOf(b["index"]) ?? 0));
-  const [first, ...others] = ordered;
-  if (first === undefined || others.length === 0) return first;
-  return others.reduce(mergePair, first);
+  const first = ordered.find((choice) => objectOf(choice["message"]) !== undefined);
+  if (first === undefined || ordered.length === 1) return ordered.at(-1);
+  const message: Record<string, unknown> = { ...objectOf(first["message"]) };
+  const lists = new MergedLists(message);
+  let finish = first["finish_reason"];
+  for (const other of ordered.slice(ordered.indexOf(first) + 1)) {
+    const more = objectOf(other["message"]);
+    if (more === undefined) continue;
+    finish = strongestFinish(finish, other["finish_reason"]);
+    for (const name of TEXTS) mergeText(message, more, name, lists);
+    for (const name of MERGED_LISTS) {
+      if (listOf(more[name]).length > 0) lists.add(name, listOf(message[name]), listOf(more[name]));
+      else message[name] ??= more[name];
+    }
+    for (const name of ["audio", "function_call"]) message[name] ??= more[name];
+  }
+  return { ...first, finish_reason: finish, message };
 }
 
-function mergePair(one: Values, other: Values): Values {
-  const message = objectOf(one["message"]);
-  const more = objectOf(other["message"]);
-  if (message === undefined || more === undefined) return message === undefined ? other : one;
-  return {
-    ...one,
-    finish_reason: strongestFinish(one["finish_reason"], other["finish_reason"]),
-    message: {
-      ...message,
-      ...textsOf(message, more),
-      ...listsOf(message, more),
-      audio: message["audio"] ?? more["audio"],
-      function_call: message["function_call"] ?? more["function_call"],
-    },
-  };
+/** Lists of a message that result from merging. Each is copied once, however many are added to it. */
+class MergedLists {
+  readonly #message: Record<string, unknown>;
+  readonly #byName = new Map<string, unknown[]>();
+
+  constructor(message: Record<string, unknown>) {
+    this.#message = message;
+  }
+
+  /** Appends `more` to the list of that name. `before` is the list so far. */
+  add(name: string, before: readonly unknown[], more: readonly unknown[]): void {
+    const list = this.#byName.get(name) ?? [...before];
+    this.#byName.set(name, list);
+    this.#message[name] = list;
+    for (const item of more) list.push(item);
+  }
 }
 
 const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"] as const;
@@ -99,29 +116,17 @@ const MERGED_LISTS = [...LISTS, "annotations", "images"] as const;
 
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === "";
 
-function textsOf(message: Values, more: Values): Values {
-  const texts: Record<string, unknown> = {};
-  for (const name of TEXTS) {
-    const [one, other] = [message[name], more[name]];
-    if (isAbsent(one)) texts[name] = other;
-    else if (isAbsent(other)) texts[name] = one;
-    else if (typeof one === "string" && typeof other === "string") texts[name] = one + other;
-    else texts[name] = [...partsOf(one), ...partsOf(other)];
-  }
-  return texts;
+/** Appends a text of another choice, which may have parts in place of a string. */
+function mergeText(message: Record<string, unknown>, more: Values, name: string, lists: MergedLists): void {
+  const [one, other] = [message[name], more[name]];
+  if (isAbsent(other)) return;
+  if (isAbsent(one)) message[name] = other;
+  else if (typeof one === "string" && typeof other === "string") message[name] = one + other;
+  else lists.add(name, partsOf(one), partsOf(other));
 }
 
 const partsOf = (content: unknown): readonly unknown[] =>
   typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
-
-function listsOf(message: Values, more: Values): Values {
-  const lists: Record<string, unknown> = {};
-  for (const name of MERGED_LISTS) {
-    const both = [...listOf(message[name]), ...listOf(more[name])];
-    lists[name] = both.length === 0 ? (message[name] ?? more[name]) : both;
-  }
-  return lists;
-}
 
 /** Returns the more specific of two finish reasons: a tool call or a token limit takes precedence over `stop`. */
 export function strongestFinish(one: unknown, other: unknown): unknown {
@@ -195,7 +200,7 @@ interface FoldedCall {
   text: string;
   isCustom: boolean;
   /** Other members, such as a signature of thinking. */
-  more: Values;
+  readonly more: Values;
 }
 
 const DELTA_MEMBERS: ReadonlySet<string> = new Set([...TEXTS, ...LISTS, ...["role", "function_call"]]);
@@ -208,27 +213,30 @@ const MAX_JOINED_DEPTH = 8;
 
 /**
  * Joins a value with that of a later fragment: texts and lists are appended, members of objects are joined one by one, and any
- * other value is replaced.
+ * other value is replaced. Lists and objects are changed in place, since a stream may have thousands of fragments.
  */
 function joinValues(before: unknown, more: unknown, depth = 0): unknown {
   if (isAbsent(before)) return more;
   if (isAbsent(more)) return before;
   if (typeof before === "string" && typeof more === "string") return before + more;
-  if (Array.isArray(before) && Array.isArray(more)) return [...(before as unknown[]), ...(more as unknown[])];
+  if (Array.isArray(before) && Array.isArray(more)) {
+    for (const item of more as unknown[]) before.push(item);
+    return before;
+  }
   const [one, other] = [objectOf(before), objectOf(more)];
   if (one === undefined || other === undefined || depth >= MAX_JOINED_DEPTH) return more;
-  return joinMembers(one, other, depth + 1);
+  addMembers(one, other, depth + 1);
+  return one;
 }
 
-function joinMembers(one: Values, other: Values, depth = 0, without: ReadonlySet<string> = NOTHING): Values {
-  const members: Record<string, unknown> = { ...one };
-  for (const [name, more] of Object.entries(other)) {
+/** Joins the members of a later fragment with those of `members`, which it changes. */
+function addMembers(members: object, more: Values, depth = 0, without: ReadonlySet<string> = NOTHING): void {
+  for (const [name, value] of Object.entries(more)) {
     if (without.has(name)) continue;
-    const before = Object.hasOwn(members, name) ? members[name] : undefined;
-    const value = REPEATED.has(name) && !isAbsent(before) ? before : joinValues(before, more, depth);
-    Object.defineProperty(members, name, { value, enumerable: true, configurable: true, writable: true });
+    const before: unknown = Object.getOwnPropertyDescriptor(members, name)?.value;
+    const joined = REPEATED.has(name) && !isAbsent(before) ? before : joinValues(before, value, depth);
+    Object.defineProperty(members, name, { value: joined, enumerable: true, configurable: true, writable: true });
   }
-  return members;
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -249,8 +257,8 @@ class FoldedChoice {
   /** Text of a legacy completion, which has no message. */
   #completion: string | undefined;
   /** Unknown members of the choice and of the message. */
-  #unknown: Values = {};
-  #more: Values = {};
+  readonly #unknown: Values = {};
+  readonly #more: Values = {};
 
   constructor(index: number) {
     this.#index = index;
@@ -263,19 +271,19 @@ class FoldedChoice {
   /** Adds a choice of a chunk. It may have a whole message in place of a delta. */
   add(choice: Values, written: WriteArguments): void {
     this.#finish = choice["finish_reason"] ?? this.#finish;
-    this.#unknown = joinMembers(this.#unknown, choice, 0, CHOICE_MEMBERS);
+    addMembers(this.#unknown, choice, 0, CHOICE_MEMBERS);
     if (typeof choice["text"] === "string") this.#completion = (this.#completion ?? "") + choice["text"];
     const delta = objectOf(deltaOf(choice, this.#hasContent));
     if (delta === undefined) return;
     this.#hasContent ||= hasContent(delta);
     this.#role = delta["role"] ?? this.#role;
-    this.#more = joinMembers(this.#more, delta, 0, DELTA_MEMBERS);
+    addMembers(this.#more, delta, 0, DELTA_MEMBERS);
     for (const name of TEXTS) {
       const value = delta[name];
       if (name === "content" && (this.#parts.length > 0 || hasOtherParts(value))) this.#addParts(partsOf(value));
       else this.#addText(name, typeof value === "string" ? value : name === "content" ? textOfParts(value) : "");
     }
-    this.#details.push(...listOf(delta["reasoning_details"]));
+    for (const detail of listOf(delta["reasoning_details"])) this.#details.push(detail);
     for (const call of listOf(delta["tool_calls"])) this.#call(objectOf(call), written);
     const old = objectOf(delta["function_call"]);
     if (old === undefined) return;
@@ -334,7 +342,7 @@ class FoldedChoice {
     known.name = arriving.name;
     known.isCustom ||= custom !== undefined;
     known.text = custom === undefined ? joinArguments(known.text, text, arriving) : known.text + text;
-    known.more = joinMembers(known.more, call, 0, CALL_MEMBERS);
+    addMembers(known.more, call, 0, CALL_MEMBERS);
   }
 }
 

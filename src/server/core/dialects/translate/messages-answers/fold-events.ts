@@ -69,7 +69,10 @@ function addDelta(block: Record<string, unknown> | undefined, delta: Values, fra
     if (text !== undefined) block[name] = (stringOf(block[name]) ?? "") + text;
   }
   const { citation } = delta;
-  if (citation !== undefined) block["citations"] = [...listOf(block["citations"]), citation];
+  if (citation === undefined) return;
+  const citations = block["citations"];
+  if (Array.isArray(citations)) citations.push(citation);
+  else block["citations"] = [citation];
 }
 
 /** Returns the counts that are not null, so that a later event keeps the earlier values of the others. */

@@ -65,7 +65,7 @@ function chatMessage({ message, blocks, exact }: WholeMessage, terms: AnswerTerm
       case "text": {
         const text = readText(block, "text");
         const citing = annotations.open();
-        citing.pages.push(...citedPages(block));
+        for (const page of citedPages(block)) citing.pages.push(page);
         annotations.countText(text);
         annotations.close(citing);
         content = (content ?? "") + text;
