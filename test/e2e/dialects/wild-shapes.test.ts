@@ -323,6 +323,22 @@ test("images, sound and late sources of a compat provider reach clients of messa
   }
 });
 
+test("sources beside the choices are annotations for clients of responses", async () => {
+  const sources = { citations: ["https://a.test/"], search_results: [{ url: "https://a.test/", title: "A" }] };
+  const chunk = { choices: [{ index: 0, delta: { content: "Yes [1]" }, finish_reason: "stop" }], ...sources };
+  for (const script of [json({ ...GOOD, ...sources }), stream(data(chunk), "data: [DONE]\n\n")]) {
+    oc.script = script;
+    for (const streams of [false, true]) {
+      const body = { model: "chat-1", input: "a", stream: streams };
+      const { text } = await say(gateway, { key, path: "/v1/responses", body });
+      assert.match(
+        text,
+        /"type":"url_citation","start_index":0,"end_index":\d+,"title":"A","url":"https:\/\/a\.test\/"/,
+      );
+    }
+  }
+});
+
 test("arguments that a messages provider repeats in each event are one object for clients of other dialects", async () => {
   const event = (type: string, more: object): string => `event: ${type}\n${data({ type, ...more })}`;
   const pieces = ['{"a"', '{"a":1', '{"a":1}'];

@@ -225,6 +225,64 @@ for (const [what, given] of Object.entries(LATE)) {
   });
 }
 
+const PAGES = {
+  citations: ["https://a.example", "https://b.example"],
+  search_results: [{ title: "A", url: "https://a.example" }],
+};
+const sourceOf = (url: string, title: string, end: number): Values => ({
+  type: "url_citation",
+  start_index: 0,
+  end_index: end,
+  title,
+  url,
+});
+const SOURCED = [sourceOf("https://a.example", "A", 6), sourceOf("https://b.example", "", 6)];
+
+/** Answers whose sources stand beside the choices, as chunks. */
+const WITH_SOURCES: Readonly<Record<string, { readonly given: readonly Sent[]; readonly expect: readonly unknown[] }>> =
+  {
+    "in the last chunk": { given: [say({ content: "one[1]" }), { ...say({}, "stop"), ...PAGES }], expect: SOURCED },
+    "in each chunk, and more in the last one": {
+      given: [
+        { ...say({ content: "one" }), citations: PAGES.citations.slice(0, 1) },
+        { ...say({ content: "[1]" }, "stop"), ...PAGES },
+      ],
+      expect: SOURCED,
+    },
+    "in a chunk without choices": {
+      given: [say({ content: "one[1]" }, "stop"), { choices: [], ...PAGES }],
+      expect: SOURCED,
+    },
+    "as pages alone": {
+      given: [
+        {
+          ...say({ content: "one[1]" }, "stop"),
+          search_results: [{ url: "https://a.example" }, { title: "none" }, null],
+        },
+      ],
+      expect: [sourceOf("https://a.example", "", 6)],
+    },
+    "that are no addresses": {
+      given: [{ ...say({ content: "one[1]" }, "stop"), citations: ["[1]", 3, {}] }],
+      expect: [],
+    },
+    "beside annotations of the text": {
+      given: [{ ...say({ content: "one[1]", annotations: [annotated("a", 3, 6)] }, "stop"), ...PAGES }],
+      expect: [urlCitation("a", 3, 6)],
+    },
+  };
+
+for (const [what, { given, expect }] of Object.entries(WITH_SOURCES)) {
+  test(`sources ${what} are annotations of the text, in a stream and in a whole answer`, () => {
+    const bytes = bytesOf([...given, DONE]);
+    const { frames, problem } = translate("chat", [bytes], termsOf());
+    assert.equal(problem, undefined);
+    assert.deepEqual(annotationsOf(responseOf(frames)), [expect]);
+    const whole = responsesReading("chat", termsOf()).translateWhole(bytes.toString(), STAMP, false);
+    assert.deepEqual(annotationsOf(JSON.parse(whole) as Values), [expect]);
+  });
+}
+
 test("many annotations after a long text cost about as much as before its end", () => {
   const pages = Array.from({ length: 2_000 }, () => say({ annotations: [annotated("a", 0, 1)] }));
   const text = say({ content: "x".repeat(200_000) });

@@ -11,6 +11,7 @@ import { listOf, numberOf, objectOf, stringOf, tryParseJson, type Values } from 
 import type { Usage } from "../../usage/usage.ts";
 import { isFailedFinish } from "../finish-reasons.ts";
 import { AnswerProblem } from "../types.ts";
+import { sourceAnnotations } from "./answer-sources.ts";
 import type { CallPart } from "./arriving-calls.ts";
 import {
   argumentsWriter,
@@ -180,7 +181,14 @@ export function readCompletion(body: string): Completion {
   const choice = mergeChoices(listOf(answer["choices"]));
   const message = objectOf(choice?.["message"]);
   if (choice === undefined || message === undefined) throw new AnswerProblem("the answer has no message");
-  return { answer, choice, message, usage: usageAnywhere(answer), writeArguments: argumentsWriter(body, value) };
+  const usage = usageAnywhere(answer);
+  return { answer, choice, message: annotated(message, answer), usage, writeArguments: argumentsWriter(body, value) };
+}
+
+/** Returns the message with annotations of the sources that its answer lists, unless it has its own. */
+function annotated(message: Values, answer: Values): Values {
+  const sources = listOf(message["annotations"]).length > 0 ? NONE : sourceAnnotations(answer);
+  return sources.length === 0 ? message : { ...message, annotations: sources };
 }
 
 /** Returns an error message that says what kind of text arrived, without quoting it. */

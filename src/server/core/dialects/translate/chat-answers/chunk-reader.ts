@@ -10,12 +10,14 @@ import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-val
 import { raiseUsage, type Usage } from "../../usage/usage.ts";
 import { parseErrorData } from "../translate-errors.ts";
 import { AnswerProblem, StreamEndedEarly, type StreamTranslation } from "../types.ts";
+import { SOURCE_MEMBERS, sourceAnnotations } from "./answer-sources.ts";
 import { checkFinish } from "./chat-answer-parts.ts";
 import {
   argumentsWriter,
   deltaOf,
   hasContent,
   strongestFinish,
+  UNCHANGED,
   usageAnywhere,
   type WriteArguments,
 } from "./normalize-chat-answer.ts";
@@ -52,6 +54,9 @@ class ChunkReader implements StreamTranslation {
   /** Reason given by the provider; empty until then. */
   #finishReason = "";
   #usage: Usage | undefined;
+  /** Latest chunk that lists sources. They are used if no delta has annotations, which are more exact. */
+  #withSources: Values | undefined;
+  #hasAnnotations = false;
 
   constructor(sink: ChunkSink) {
     this.#sink = sink;
@@ -94,6 +99,7 @@ class ChunkReader implements StreamTranslation {
     if (!this.#hasStarted) this.#sink.start(chunk);
     this.#hasStarted = true;
     this.#usage = largerUsage(this.#usage, usage);
+    if (SOURCE_MEMBERS.some((name) => listOf(chunk[name]).length > 0)) this.#withSources = chunk;
     for (const choice of choices ?? []) this.#choice(objectOf(choice), written);
     return this.#sink.takeFrames();
   }
@@ -112,11 +118,15 @@ class ChunkReader implements StreamTranslation {
     const deltaObject = objectOf(delta);
     if (deltaObject === undefined) throw new AnswerProblem("a delta is not an object");
     this.#hasContent ||= hasContent(deltaObject);
+    this.#hasAnnotations ||= listOf(deltaObject["annotations"]).length > 0;
     this.#sink.writeDelta(deltaObject, choice, written);
   }
 
   #finish(): string {
     if (!this.#hasStarted) throw new StreamEndedEarly("its answer began");
+    if (this.#withSources !== undefined && !this.#hasAnnotations) {
+      this.#sink.writeDelta({ annotations: sourceAnnotations(this.#withSources) }, {}, UNCHANGED);
+    }
     this.#sink.finish(this.#finishReason, this.#usage);
     this.#state = "ended";
     return this.#sink.takeFrames();

@@ -9,6 +9,7 @@ import { type SseEvent, SseSplitter } from "../../sse.ts";
 import type { Usage } from "../../usage/usage.ts";
 import { normalizeUsage } from "../../usage/usage-normalize.ts";
 import { AnswerProblem, StreamEndedEarly } from "../types.ts";
+import { SOURCE_MEMBERS } from "./answer-sources.ts";
 import { ArrivingCalls, type Call } from "./arriving-calls.ts";
 
 export type WriteArguments = (written: unknown) => unknown;
@@ -167,6 +168,7 @@ export function foldChunks(body: string): Values {
   const choices = new Map<number, FoldedChoice>();
   let head: Values | undefined;
   let usage: unknown;
+  const sources: Record<string, unknown> = {};
   for (const text of data) {
     const value = tryParseJson(text);
     const chunk = objectOf(value);
@@ -176,6 +178,7 @@ export function foldChunks(body: string): Values {
     }
     head ??= chunk;
     usage = usageValueAnywhere(chunk) ?? usage;
+    for (const name of SOURCE_MEMBERS) if (listOf(chunk[name]).length > 0) sources[name] = chunk[name];
     const written = argumentsWriter(text, value);
     for (const each of listOf(chunk["choices"])) {
       const choice = objectOf(each);
@@ -190,7 +193,7 @@ export function foldChunks(body: string): Values {
   const all = [...choices.values()];
   if (!isDone && !all.some(({ hasEnded }) => hasEnded)) throw new StreamEndedEarly();
   const object = head["object"] === "text_completion" ? head["object"] : "chat.completion";
-  return { ...head, object, choices: all.map((each) => each.toChoice), usage };
+  return { ...head, ...sources, object, choices: all.map((each) => each.toChoice), usage };
 }
 
 interface FoldedCall {
