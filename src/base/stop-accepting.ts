@@ -14,12 +14,12 @@ const SHORT_TURN_MS = 0.2;
  */
 export function stopAccepting(server: Server, onClosed: () => void = () => undefined): Promise<void> {
   return new Promise((done) => {
-    let turns = 0;
+    let turnCount = 0;
     let startedAt = Number.NEGATIVE_INFINITY;
     const turn = (): void => {
       const now = performance.now();
-      turns++;
-      if (now - startedAt < SHORT_TURN_MS || turns > MAX_TURNS) {
+      turnCount++;
+      if (now - startedAt < SHORT_TURN_MS || turnCount > MAX_TURNS) {
         // Uses the method of `net`, since that of `http` closes idle connections at once and stops the timeouts of the others.
         Server.prototype.close.call(server, () => onClosed());
         done();

@@ -118,8 +118,8 @@ function checkCount({ usage, min, max }: Positionals, positionals: readonly stri
 }
 
 /** Refuses a flag after an argument, where this verb would read it as another argument. */
-function checkFlagsFirst(flags: FlagTable, given: readonly string[], usage: string): void {
-  const late = given.find((text) => /^--?\w/.test(text) && Object.hasOwn(flags, flagNameOf(text)));
+function checkFlagsFirst(flags: FlagTable, args: readonly string[], usage: string): void {
+  const late = args.find((text) => /^--?\w/.test(text) && Object.hasOwn(flags, flagNameOf(text)));
   if (late === undefined) return;
   throw new UsageError(`flags come before the arguments, also '${clipArgument(late)}': gateway ${usage}`);
 }

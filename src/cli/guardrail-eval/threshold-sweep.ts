@@ -78,7 +78,7 @@ export function createSweep(
     },
     async finish(signal) {
       const pause = createPause();
-      const turns = maxChanges === undefined ? undefined : createChangeCollector(kept.length, maxChanges);
+      const changes = maxChanges === undefined ? undefined : createChangeCollector(kept.length, maxChanges);
       kept.sort((a, b) => a.index - b.index);
       const scored: Record<ScoreKind, Scored[]> = { exact: [], overlap: [], labels: [] };
       const scores: number[] = [];
@@ -96,12 +96,12 @@ export function createSweep(
         await turn();
         if (signal.aborted) break;
         const tally = createTally();
-        turns?.beginStep();
+        changes?.beginStep();
         for (const [at, one] of kept.entries()) {
           await pause();
           const findings = findingsAt(one, threshold);
           count(tally, { ...one.outcome, findings }, scope);
-          turns?.addVerdict(at, one.case, faultsOf(one.outcome, findings, scope));
+          changes?.addVerdict(at, one.case, faultsOf(one.outcome, findings, scope));
         }
         steps.push({ threshold, isQuantile: deciles.includes(threshold), tally });
       }
@@ -114,7 +114,7 @@ export function createSweep(
       return {
         steps,
         averagePrecision: Object.fromEntries(areas) as Record<ScoreKind, number | null>,
-        changes: turns?.result(),
+        changes: changes?.result(),
       };
     },
   };

@@ -55,11 +55,13 @@ function drawTooSmall(state: State): readonly Line[] {
 function drawAll(state: State, views: readonly View[], drawWorkbench: DrawWorkbench): readonly Line[] {
   const [identity, health] = drawHeader(state, views);
   const middle = drawMiddle(state, views, drawWorkbench);
-  const over = drawCandidates(state, views);
+  const candidates = drawCandidates(state, views);
   return [
     identity,
     health,
-    ...(over.length === 0 ? middle : [...middle.slice(0, -over.length - 1), ...over, ...middle.slice(-1)]),
+    ...(candidates.length === 0
+      ? middle
+      : [...middle.slice(0, -candidates.length - 1), ...candidates, ...middle.slice(-1)]),
     drawHints(state, views),
     drawFlash(state, views),
   ];

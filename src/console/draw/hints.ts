@@ -47,13 +47,13 @@ const [HELP, ESC, ...FIRST_TO_GO] = [COMMON.help, COMMON.back, COMMON.filter, CO
 
 /** Drops hints that do not fit: common ones before those of the view. The help stays, or Esc if there is no help. */
 function fitHints(hints: readonly Hint[], cells: number): readonly Hint[] {
-  const stays = hints.some(({ key }) => key === HELP) ? HELP : ESC;
-  const goes = [...hints].reverse();
-  const first = [ESC, ...FIRST_TO_GO].flatMap((key) => goes.find((hint) => hint.key === key) ?? []);
+  const keptKey = hints.some(({ key }) => key === HELP) ? HELP : ESC;
+  const candidates = [...hints].reverse();
+  const first = [ESC, ...FIRST_TO_GO].flatMap((key) => candidates.find((hint) => hint.key === key) ?? []);
   let kept = hints;
-  for (const hint of [...first, ...goes]) {
+  for (const hint of [...first, ...candidates]) {
     if (widthOf(kept) <= cells) break;
-    if (hint.key !== stays) kept = kept.filter((one) => one !== hint);
+    if (hint.key !== keptKey) kept = kept.filter((one) => one !== hint);
   }
   return kept;
 }

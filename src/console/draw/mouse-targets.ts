@@ -101,8 +101,8 @@ function tabsTo(state: State, views: readonly View[], column: number): readonly 
     from = title.indexOf(tab.title, from);
     if (from < 0) return [];
     if (column >= from && column < from + tab.title.length) {
-      const turns = (at - tabs.indexOf(view) + tabs.length) % tabs.length;
-      return Array.from({ length: turns }, () => key("tab"));
+      const presses = (at - tabs.indexOf(view) + tabs.length) % tabs.length;
+      return Array.from({ length: presses }, () => key("tab"));
     }
     from += tab.title.length;
   }

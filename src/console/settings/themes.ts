@@ -66,18 +66,18 @@ export { DARK, LIGHT, MONO };
 
 /** Reads a theme. Missing roles are taken from `base`, by default `dark`. */
 export function themeIn(node: Node, what: string, reader: Reader): ThemeSpec {
-  const { base, ...given } = reader.fields(node, ["base", ...ROLES], what);
+  const { base, ...roles } = reader.fields(node, ["base", ...ROLES], what);
   const name = reader.text(base, `base of ${what}`) ?? "dark";
   const from = BUILT_IN.get(name);
   if (from === undefined) reader.fault(base, `there is no theme ${name} to start from`, "base is dark, light or mono");
   const theme: Record<Role, Paint> = { ...(from ?? DARK) };
   for (const role of ROLES) {
-    const text = reader.text(given[role], `${role} of ${what}`);
+    const text = reader.text(roles[role], `${role} of ${what}`);
     if (text === undefined) continue;
     const read = paintOf(text);
     if (typeof read === "string")
       reader.fault(
-        given[role],
+        roles[role],
         `${role} of ${what}: ${read}`,
         `write as in 'bold bright-red', '#b58900', 'black on 208'`,
       );

@@ -231,10 +231,13 @@ function withoutKeyMessage(before: State, now: State): State {
   return isSame || !isOld ? now : { ...now, flash: undefined };
 }
 
-function unknown(state: State, chord: Chord, over: string | undefined): Step {
+function unknown(state: State, chord: Chord, toLeave: string | undefined): Step {
   if (characterOf(chord) === undefined) return stateOnly(state);
   return stateOnly(
-    withFlash(state, over === undefined ? `${chord} does nothing here; ? lists the keys` : `Esc leaves ${over} first`),
+    withFlash(
+      state,
+      toLeave === undefined ? `${chord} does nothing here; ? lists the keys` : `Esc leaves ${toLeave} first`,
+    ),
   );
 }
 

@@ -23,7 +23,7 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
   const severity = SEVERITY[state] ?? (error === null ? undefined : "warn");
   if (severity === undefined) return undefined;
   const expiresAt = end === null ? undefined : Date.parse(end);
-  const says = [
+  const facts = [
     ...(expiresAt === undefined ? ["no certificate yet: nothing is served"] : []),
     ...(expiresAt !== undefined && state === "expired"
       ? [`certificate expired ${day(expiresAt)}: clients refuse it`]
@@ -40,7 +40,7 @@ function itemOf(row: CertificateRecord): AttentionItem | undefined {
     ...(expiresAt === undefined || state === "expired"
       ? {}
       : { until: { label: "certificate expires in", at: expiresAt } }),
-    text: says.join(", "),
+    text: facts.join(", "),
     target: { place: { view: "certificates" }, row: node },
     json: row,
   };

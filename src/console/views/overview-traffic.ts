@@ -52,9 +52,9 @@ const ofTenSeconds = (most: number): string => `${count(most / 10, 1)}/s`;
 
 /** Returns the lines of each chart: two thirds of the remaining room for requests, the rest for failures. */
 function heightsIn(rows: number): Readonly<Record<keyof TrafficHistory, number>> {
-  const over = Math.max(0, rows - MIN_ROWS);
-  const failures = Math.floor(over / 3);
-  return { attempts: 1 + over - failures, failures: 1 + failures, inFlight: 1 };
+  const excessRows = Math.max(0, rows - MIN_ROWS);
+  const failures = Math.floor(excessRows / 3);
+  return { attempts: 1 + excessRows - failures, failures: 1 + failures, inFlight: 1 };
 }
 
 const TONES: Readonly<Record<keyof TrafficHistory, Tone>> = { attempts: "plain", failures: "fail", inFlight: "plain" };

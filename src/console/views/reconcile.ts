@@ -135,12 +135,12 @@ function seriesLines(row: ReconcileVerdictRecord, data: Data): readonly Line[] {
   )[0];
   if (series === undefined || series.byDay.size < 2) return [];
   const all = [...series.byDay.values()];
-  const over = all.filter((it) => it.breach === 1 && !isEarly(it)).length;
+  const breachCount = all.filter((it) => it.breach === 1 && !isEarly(it)).length;
   const { worst } = series;
   return [
     labeledLine(
       "days",
-      span(`${over} of ${plural(all.length, "day")} over the bounds`, over === 0 ? "plain" : "warn"),
+      span(`${breachCount} of ${plural(all.length, "day")} over the bounds`, breachCount === 0 ? "plain" : "warn"),
       span(`; the worst ${worst.day}, ${percent(worst.ratio, 2)} % apart`),
     ),
   ];

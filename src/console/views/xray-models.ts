@@ -34,7 +34,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
     {
       kind: "models",
       name: "",
-      says: () =>
+      facts: () =>
         [
           allowed.length === 0 ? `every routed model: ${count(rows.length)}` : `allowed: ${allowed.join(", ")}`,
           ...(more > 0 ? [`${count(more)} more in :models`] : []),
@@ -52,7 +52,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
             state: word,
             tone,
             isBad: mark !== " ",
-            says: () => modelText(row.model, row.first),
+            facts: () => modelText(row.model, row.first),
             target: { place: { view: "models" }, row: row.model.model },
             json: row.model,
           },
@@ -69,7 +69,7 @@ export function modelsTree(parent: string, data: Data, allowed: readonly string[
           state: "NOBODY",
           tone: "fail",
           isBad: true,
-          says: () => "the profile allows it, and no provider serves it",
+          facts: () => "the profile allows it, and no provider serves it",
           target: { place: { view: "models" } },
         }),
       ),
@@ -105,6 +105,6 @@ export const callsTrees = (parent: string, data: Data): readonly Tree[] =>
   CALLS.flatMap(([table, head, kind, view]) => {
     const rows: readonly MeasuredRow[] = measuredRows(data, table);
     if (rows.length === 0) return [];
-    const fields = { kind: head, name: "", target: { place: { view } }, says: () => "as far as access rules allow" };
+    const fields = { kind: head, name: "", target: { place: { view } }, facts: () => "as far as access rules allow" };
     return [node(parent, fields, (id) => rows.map((met) => measuredNode(data, id, kind, met.record.name, met, view)))];
   });

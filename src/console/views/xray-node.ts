@@ -26,7 +26,7 @@ export interface XrayNode {
   readonly tone: Tone;
   readonly isBad: boolean;
   /** Returns further facts; ages are relative to `now`, in milliseconds since 1970. */
-  says(now: number): string;
+  facts(now: number): string;
   /** Row of a view that shows the object; `undefined` if no view does. */
   readonly target: Target | undefined;
   readonly json: unknown;
@@ -44,7 +44,7 @@ export function unread(data: Data, id: ReadableId): string | undefined {
 }
 
 export const unreadNode = (parent: string, kind: string, reason: string, name = ""): Tree =>
-  node(parent, { kind, name, state: "UNKNOWN", tone: "dim", says: () => reason });
+  node(parent, { kind, name, state: "UNKNOWN", tone: "dim", facts: () => reason });
 
 interface Fields extends Partial<XrayNode> {
   readonly kind: string;
@@ -57,7 +57,7 @@ export function node(parent: string, fields: Fields, children: (id: string) => r
     state: "",
     tone: "plain",
     isBad: false,
-    says: () => "",
+    facts: () => "",
     target: undefined,
     json: { kind: fields.kind, name: fields.name },
     ...fields,
@@ -87,7 +87,7 @@ export function measuredNode(
     state: word,
     tone,
     isBad: state === "failing" || state === "suspended",
-    says: (now) =>
+    facts: (now) =>
       suspension !== undefined
         ? suspensionText(suspension, now)
         : [

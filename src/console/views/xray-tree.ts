@@ -42,7 +42,7 @@ function keyTree(data: Data, key: KeyRecord): Tree {
       state: word,
       tone,
       isBad: status !== "active",
-      says(now) {
+      facts(now) {
         if (suspension !== undefined) return suspensionText(suspension, now);
         const ends = end === null ? "never expires" : end > now ? `expires in ${humanDuration(end - now)}` : "expired";
         return `id ${id}, last used ${ago(used, now)}, ${ends}`;
@@ -75,7 +75,7 @@ function refusalNodes(parent: string, data: Data, caller: string): readonly Tree
       state: minute > 0 ? `${count(minute)}/min` : "earlier",
       tone: minute > 0 ? "fail" : "dim",
       isBad: minute > 0,
-      says: (now) => `${plural(hour, "request")} in the last hour, the last ${ago(last, now)}`,
+      facts: (now) => `${plural(hour, "request")} in the last hour, the last ${ago(last, now)}`,
       target: { place: { view: "refusals" }, filter: caller },
     }),
   );
@@ -95,7 +95,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
         state: isMissing ? "MISSING" : "",
         tone: isMissing ? "fail" : "plain",
         isBad: isMissing,
-        says: () =>
+        facts: () =>
           isMissing
             ? "the configuration has no profile of this name"
             : "no profile: no budget, every routed model, and the access rules of the deployment",
@@ -114,7 +114,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
       state: suspension === undefined ? "active" : "SUSPENDED",
       tone: suspension === undefined ? "plain" : "off",
       isBad: suspension !== undefined,
-      says(now) {
+      facts(now) {
         if (suspension !== undefined) return suspensionText(suspension, now);
         const caps = capsOf(profile);
         return `${plural(profile.keys, "key")}${caps === "-" ? "" : `, requires ${caps}`}`;
@@ -135,7 +135,7 @@ function profileTree(parent: string, data: Data, name: string | null, key: KeyRe
 /** Lists the buckets of a key, or without a key all buckets of the budget of the profile. */
 function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: KeyRecord | undefined): readonly Tree[] {
   const { budget } = profile;
-  if (budget === null) return [node(parent, { kind: "budget", name: "none", says: () => "no limit" })];
+  if (budget === null) return [node(parent, { kind: "budget", name: "none", facts: () => "no limit" })];
   const reason = unread(data, "list_budgets");
   if (reason !== undefined) return [unreadNode(parent, "budget", reason, budget)];
   const target: Target = { place: { view: "budgets" } };
@@ -150,7 +150,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
   return [
     ...(isSpent
       ? []
-      : [node(parent, { kind: "budget", name: budget, says: () => "nothing spent in this window", target })]),
+      : [node(parent, { kind: "budget", name: budget, facts: () => "nothing spent in this window", target })]),
     ...shown.map((row) => {
       const { word, tone, mark } = BUDGET_STATES[row.status];
       const refused = row.refused_per_minute === 0 ? "" : `, refuses ${count(row.refused_per_minute)}/min`;
@@ -160,7 +160,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
         state: word,
         tone,
         isBad: mark !== "",
-        says: (now) =>
+        facts: (now) =>
           `${count(row.remaining)} of ${count(row.limit)} left, resets in ${humanDuration(Date.parse(row.resets_at) - now)}, ` +
           `used ${count(row.used)} (${usedPercent(row)} %)${refused}`,
         target: { ...target, row: bucketId(row) },
@@ -168,7 +168,7 @@ function budgetTrees(parent: string, data: Data, profile: ProfileRecord, key: Ke
       });
     }),
     ...(more > 0
-      ? [node(parent, { kind: "budgets", name: "", says: () => `${count(more)} more in :budgets`, target })]
+      ? [node(parent, { kind: "budgets", name: "", facts: () => `${count(more)} more in :budgets`, target })]
       : []),
   ];
 }
@@ -186,7 +186,7 @@ function rulesTree(parent: string, data: Data, profile: ProfileRecord, key: KeyR
     {
       kind: "access rules",
       name: "",
-      says: () =>
+      facts: () =>
         rules === undefined
           ? `${own} of the profile; this version of the gateway does not list them`
           : rules.length === 0
@@ -204,7 +204,7 @@ function rulesTree(parent: string, data: Data, profile: ProfileRecord, key: KeyR
           state: rule.action,
           isBad: times > 0,
           tone: times > 0 ? "warn" : "plain",
-          says: () =>
+          facts: () =>
             `for ${rule.at.join(", ")}${times === 0 ? "" : `; refused ${plural(times, "request")} in the last hour`}`,
           target: times > 0 ? { place: { view: "refusals" }, filter: cause } : { place: { view: "config" } },
           json: rule,
@@ -225,7 +225,7 @@ function guardrailsTree(parent: string, data: Data, profile: ProfileRecord | und
     {
       kind: "guardrails",
       name: "",
-      says: () => (all.length === 0 ? "none: no text is inspected" : ""),
+      facts: () => (all.length === 0 ? "none: no text is inspected" : ""),
       target: { place: { view: "guardrails" } },
     },
     (id) =>
@@ -238,7 +238,7 @@ function guardrailsTree(parent: string, data: Data, profile: ProfileRecord | und
           state: errors > 0 ? "ERRORS" : isShadow ? "SHADOW" : "ok",
           tone: errors > 0 ? (onError === "fail_closed" ? "fail" : "warn") : isShadow ? "off" : "plain",
           isBad: errors > 0,
-          says: () =>
+          facts: () =>
             [
               type,
               kind === "rule" ? `acted ${plural(decisions ?? 0, "time")}` : `${plural(read ?? 0, "text")} read`,

@@ -51,8 +51,8 @@ const COLUMNS: readonly Column<Row>[] = [
     width: { least: 20, flex: 3 },
     align: "left",
     priority: 2,
-    cell: ({ value: of }, now) => shown(of.says(now)),
-    sortKey: ({ value: of }) => of.says(0),
+    cell: ({ value: of }, now) => shown(of.facts(now)),
+    sortKey: ({ value: of }) => of.facts(0),
   },
 ];
 
@@ -103,7 +103,7 @@ function describe(id: string, context: Context): readonly Line[] {
   return [
     labeledLine("object", shown(`${node.kind} ${node.name}`.trim(), "strong")),
     ...(node.state === "" ? [] : [labeledLine("state", shown(node.state, node.tone))]),
-    labeledLine("details", shown(node.says(context.now))),
+    labeledLine("details", shown(node.facts(context.now))),
     BLANK,
     ...linesOfFields(node.json),
   ];

@@ -60,14 +60,14 @@ export function createScraper({ url, intervals, scrape, now }: ScraperOptions): 
 
 async function withTimeLimit<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   const ending = new AbortController();
-  const over = new Promise<never>((_resolve, reject) => {
+  const timedOut = new Promise<never>((_resolve, reject) => {
     ending.signal.addEventListener("abort", () => reject(new Error("no answer in time")), { once: true });
   });
   const end = (): void => ending.abort();
   const limit = setTimeout(end, SCRAPE_LIMIT_MS);
   signal.addEventListener("abort", end, { once: true });
   try {
-    return await Promise.race([work(ending.signal), over]);
+    return await Promise.race([work(ending.signal), timedOut]);
   } finally {
     clearTimeout(limit);
     signal.removeEventListener("abort", end);

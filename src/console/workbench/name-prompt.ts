@@ -10,7 +10,7 @@ import type { WorkbenchState } from "../model/state.ts";
 import { exportOf, isCsv, whyNoObjects } from "./export-result.ts";
 import { loadStatement } from "./run-statement.ts";
 import { STATEMENT_NAME, whyTooMany } from "./saved-statements.ts";
-import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, type WorkbenchFacts, type WorkbenchStep, withMessage } from "./workbench.ts";
 
 type Asking = NonNullable<WorkbenchState["asking"]>;
 
@@ -26,10 +26,10 @@ export const ASKING_LABELS: Readonly<Record<Asking["kind"], string>> = {
 export function ask(workbench: WorkbenchState, kind: Asking["kind"], { now }: WorkbenchFacts): WorkbenchStep {
   const { statements, run } = workbench;
   if (kind === "recall" && statements.size === 0) {
-    return saying(consumed(workbench), "no statement is saved yet; Ctrl-S saves one");
+    return withMessage(consumed(workbench), "no statement is saved yet; Ctrl-S saves one");
   }
   if (kind === "export" && run.kind !== "done")
-    return saying(consumed(workbench), "there is no result to save", "warn");
+    return withMessage(consumed(workbench), "there is no result to save", "warn");
   const edit = editAtEnd(kind === "export" ? fileName(now) : "");
   return consumed({ ...workbench, asking: { kind, edit }, completion: undefined });
 }
@@ -81,7 +81,7 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
     case "recall": {
       const known = closed.statements.has(name) ? name : singleName(suggestionsOf(workbench));
       const sql = known === undefined ? undefined : closed.statements.get(known);
-      if (sql === undefined) return saying(consumed(workbench), `no statement is saved as ${name}`, "warn");
+      if (sql === undefined) return withMessage(consumed(workbench), `no statement is saved as ${name}`, "warn");
       const loaded = loadStatement(closed, sql);
       return consumed({ ...loaded.workbench, isEditing: true }, loaded.effects);
     }
@@ -89,11 +89,11 @@ function answer(workbench: WorkbenchState, asking: Asking, { nextId }: Workbench
       if (closed.run.kind !== "done") return consumed(closed);
       const { result } = closed.run;
       const reason = isCsv(name) ? undefined : whyNoObjects(result);
-      if (reason !== undefined) return saying(consumed(workbench), `${reason}, or save it as .csv`, "warn");
+      if (reason !== undefined) return withMessage(consumed(workbench), `${reason}, or save it as .csv`, "warn");
       const what = plural(result.rows.length, "row");
       const job = { kind: "save_text", file: name, text: exportOf(result, name), what } as const;
       const step = consumed(closed, [{ kind: "job", id: nextId, job }], 1);
-      return saying(step, `saving ${what} to ${name}`);
+      return withMessage(step, `saving ${what} to ${name}`);
     }
     default:
       return asking.kind satisfies never;
@@ -105,18 +105,18 @@ const singleName = (names: readonly string[]): string | undefined => (names.leng
 /** Saves a statement; an empty one deletes the name. */
 function save(workbench: WorkbenchState, closed: WorkbenchState, name: string): WorkbenchStep {
   if (!STATEMENT_NAME.test(name)) {
-    return saying(consumed(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");
+    return withMessage(consumed(workbench), "a name has 1 to 64 letters, digits, `_`, `-` or `.`", "warn");
   }
   const { text } = closed.edit;
   const isKnown = closed.statements.has(name);
   const statements = new Map(closed.statements);
   if (text.trim() === "") {
-    if (!statements.delete(name)) return saying(consumed(closed), "there is no statement to save", "warn");
+    if (!statements.delete(name)) return withMessage(consumed(closed), "there is no statement to save", "warn");
   } else statements.set(name, text);
   const reason = whyTooMany(statements);
-  if (reason !== undefined) return saying(consumed(closed), reason, "warn");
+  if (reason !== undefined) return withMessage(consumed(closed), reason, "warn");
   const step = consumed({ ...closed, statements }, [
     { kind: "remember", what: { name: "statements", as: name, statement: statements.get(name) ?? "" } },
   ]);
-  return saying(step, `${text.trim() === "" ? "deleted" : isKnown ? "replaced" : "saved as"} ${name}`);
+  return withMessage(step, `${text.trim() === "" ? "deleted" : isKnown ? "replaced" : "saved as"} ${name}`);
 }

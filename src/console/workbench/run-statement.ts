@@ -8,12 +8,12 @@ import { humanDuration } from "../format/times.ts";
 import type { Effect, Event, QueryScope, WorkbenchState } from "../model/state.ts";
 import { cleanStatement, trimHistory } from "./saved-statements.ts";
 import { parametersOf } from "./sql-tokens.ts";
-import { consumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, type WorkbenchFacts, type WorkbenchStep, withMessage } from "./workbench.ts";
 
 /** Runs the statement, and cancels a running one. */
 export function runStatement(workbench: WorkbenchState, { now, nextId }: WorkbenchFacts): WorkbenchStep {
   const { text: sql } = workbench.edit;
-  if (sql.trim() === "") return saying(consumed(workbench), "there is no statement to run", "warn");
+  if (sql.trim() === "") return withMessage(consumed(workbench), "there is no statement to run", "warn");
   // Sends only as many values as the statement has `?`; the others stay available for the next statement.
   const params = workbench.params.slice(0, parametersOf(sql));
   const kept = remembering(workbench, sql);
@@ -117,7 +117,7 @@ function queriedText(isOfOneNode: boolean, nodes: WorkbenchFacts["nodes"], unans
 export function turnNodes(workbench: WorkbenchState, { nodes }: WorkbenchFacts): WorkbenchStep {
   const isOfOneNode = !workbench.isOfOneNode;
   const text = queriedText(isOfOneNode, nodes).replace(/^of /, "");
-  return saying(consumed({ ...workbench, isOfOneNode }), `the next run asks ${text}`);
+  return withMessage(consumed({ ...workbench, isOfOneNode }), `the next run asks ${text}`);
 }
 
 export function runFailed(

@@ -6,7 +6,7 @@ import { complete, type Tables } from "./complete-sql.ts";
 import { runStatement } from "./run-statement.ts";
 import { MAX_STATEMENT_LENGTH } from "./saved-statements.ts";
 import { isFinished } from "./sql-tokens.ts";
-import { consumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, type WorkbenchFacts, type WorkbenchStep, withMessage } from "./workbench.ts";
 
 /** Sets the text; a changed text is no longer a history entry. */
 export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState {
@@ -24,7 +24,7 @@ export function enter(workbench: WorkbenchState, facts: WorkbenchFacts): Workben
 export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | -1): WorkbenchStep {
   const { edit, completion } = workbench;
   const open = completion ?? complete(edit.text, edit.at, tables);
-  if (open === undefined) return saying(consumed(workbench), "nothing to complete here");
+  if (open === undefined) return withMessage(consumed(workbench), "nothing to complete here");
   const { candidates, from } = open;
   const at =
     completion === undefined
@@ -35,7 +35,7 @@ export function completeNext(workbench: WorkbenchState, tables: Tables, by: 1 | 
   const word = candidates[at] ?? "";
   const text = edit.text.slice(0, from) + word + edit.text.slice(edit.at);
   if (text.length > MAX_STATEMENT_LENGTH)
-    return saying(consumed(workbench), "the statement has reached its maximum length", "warn");
+    return withMessage(consumed(workbench), "the statement has reached its maximum length", "warn");
   return consumed({
     ...workbench,
     edit: { text, at: from + word.length },

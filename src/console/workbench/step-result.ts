@@ -5,7 +5,7 @@ import type { Chord } from "../model/key-event.ts";
 import type { WorkbenchState } from "../model/state.ts";
 import { jsonLineOf, tsvOf, whyNoObjects } from "./export-result.ts";
 import { JSON_SHIFT } from "./result-table.ts";
-import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, type WorkbenchFacts, type WorkbenchStep, withMessage } from "./workbench.ts";
 import { regionsOf, type Size } from "./workbench-layout.ts";
 
 const CHORDS: ReadonlyMap<Chord, MovingId> = new Map(
@@ -78,13 +78,13 @@ export function toggleFormat(workbench: WorkbenchState): WorkbenchState {
 
 function copy(workbench: WorkbenchState): WorkbenchStep {
   const { run, result } = workbench;
-  if (run.kind !== "done") return saying(consumed(workbench), "there is no row to copy", "warn");
+  if (run.kind !== "done") return withMessage(consumed(workbench), "there is no row to copy", "warn");
   if (result.isJson) {
     const reason = whyNoObjects(run.result);
-    if (reason !== undefined) return saying(consumed(workbench), reason, "warn");
+    if (reason !== undefined) return withMessage(consumed(workbench), reason, "warn");
     return consumed(workbench, [{ kind: "copy", text: jsonLineOf(run.result, result.row) }]);
   }
   const row = run.result.rows[result.row];
-  if (row === undefined) return saying(consumed(workbench), "there is no row to copy", "warn");
+  if (row === undefined) return withMessage(consumed(workbench), "there is no row to copy", "warn");
   return consumed(workbench, [{ kind: "copy", text: tsvOf(row) }]);
 }

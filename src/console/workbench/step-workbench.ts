@@ -12,7 +12,7 @@ import { cancelRun, runDone, runFailed, runStatement, turnNodes } from "./run-st
 import { historyOf, statementsOf, trimHistory } from "./saved-statements.ts";
 import { completeNext, enter, recallBy, withEdit } from "./step-editor.ts";
 import { pageResult, stepResult, toggleFormat } from "./step-result.ts";
-import { consumed, notConsumed, saying, type WorkbenchFacts, type WorkbenchStep } from "./workbench.ts";
+import { consumed, notConsumed, type WorkbenchFacts, type WorkbenchStep, withMessage } from "./workbench.ts";
 import { modeOf, type WorkbenchKeyId, workbenchKeyOf } from "./workbench-keys.ts";
 
 export function stepWorkbench(workbench: WorkbenchState, event: Event, facts: WorkbenchFacts): WorkbenchStep {
@@ -136,6 +136,6 @@ function typeParam(workbench: WorkbenchState, event: KeyEvent): WorkbenchStep {
   const text = edit.text.replace(/\n$/, "");
   const params = text === "" ? [] : text.split("\n");
   if (params.length > MAX_PARAMS)
-    return saying(consumed(workbench), `a statement has at most ${MAX_PARAMS} values`, "warn");
+    return withMessage(consumed(workbench), `a statement has at most ${MAX_PARAMS} values`, "warn");
   return consumed({ ...workbench, paramsEdit: edit, params });
 }

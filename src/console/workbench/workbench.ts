@@ -56,7 +56,7 @@ export const notConsumed = (workbench: WorkbenchState): WorkbenchStep => ({
   usedIds: 0,
 });
 
-export const saying = (step: WorkbenchStep, message: string, tone: Flash["tone"] = "plain"): WorkbenchStep => ({
+export const withMessage = (step: WorkbenchStep, message: string, tone: Flash["tone"] = "plain"): WorkbenchStep => ({
   ...step,
   flash: { message, tone },
 });

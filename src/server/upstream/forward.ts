@@ -35,9 +35,9 @@ class ForwardedRequest<One extends AnyCandidate> {
   /** Number of earlier attempts at the candidate. */
   #retries = 0;
 
-  constructor(options: ForwardOptions<One>, over: CompletionCallback) {
+  constructor(options: ForwardOptions<One>, onDone: CompletionCallback) {
     this.#options = options;
-    this.#onDone = over;
+    this.#onDone = onDone;
   }
 
   begin(): void {

@@ -92,9 +92,9 @@ function slotOf(slots: Typed[], value: Typed): number {
 }
 
 function unknownColumn(scope: Scope, table: Name | undefined, name: Name): Error {
-  const around: ScopeSource[] = [];
-  for (let it: Scope | undefined = scope; it !== undefined; it = it.parent) around.push(...it.sources);
-  const sources = table === undefined ? around : around.filter((source) => isNamed(table, source.name));
+  const visible: ScopeSource[] = [];
+  for (let it: Scope | undefined = scope; it !== undefined; it = it.parent) visible.push(...it.sources);
+  const sources = table === undefined ? visible : visible.filter((source) => isNamed(table, source.name));
   if (table !== undefined && sources.length === 0) {
     return invalid(`There is no table ${quotedName(table)} in this FROM, for the column ${quotedName(name)}.`);
   }

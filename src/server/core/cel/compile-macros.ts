@@ -17,13 +17,13 @@ type Loop = Node & { readonly kind: "loop" };
 
 export function loopEvaluator(node: Loop, compile: (node: Node) => Evaluate): Evaluate {
   const range = compile(node.range);
-  const turns = loopsOf(node, compile(node.body), node.test && compile(node.test));
+  const loops = loopsOf(node, compile(node.body), node.test && compile(node.test));
   return (frame) => {
     const value = range(frame);
     if (value instanceof Fault) return value;
-    if (isList(value)) return turns(frame, value);
+    if (isList(value)) return loops(frame, value);
     if (!isMap(value)) return NO_OVERLOAD;
-    return charge(frame, mapSize(value)) ? turns(frame, mapKeys(value)) : COST_FAULT;
+    return charge(frame, mapSize(value)) ? loops(frame, mapKeys(value)) : COST_FAULT;
   };
 }
 

@@ -39,7 +39,7 @@ interface Lender {
 }
 
 interface WaitingReport {
-  readonly asks: readonly LoanRequest[];
+  readonly requests: readonly LoanRequest[];
   readonly since: number;
   readonly onDecided: () => void;
 }
@@ -53,10 +53,10 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
   const proceedAll = (): void => {
     if (waiting.size === 0) return;
     const latest = monotonic() - ASK_LIMIT_MS;
-    for (const { asks, since } of waiting) if (since <= latest) giveUp(asks);
+    for (const { requests, since } of waiting) if (since <= latest) giveUp(requests);
     for (const share of decideLoanRequests(ledger, accounts.now())) if (!recalling.has(share)) void recallFor(share);
     for (const report of waiting) {
-      if (report.asks.some(({ isDecided }) => !isDecided)) continue;
+      if (report.requests.some(({ isDecided }) => !isDecided)) continue;
       waiting.delete(report);
       report.onDecided();
     }
@@ -64,10 +64,10 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
 
   const recallFor = async (share: Share): Promise<void> => {
     recalling.add(share);
-    const asks = [...share.loanRequests];
+    const requests = [...share.loanRequests];
     const name = nameOfShare(share);
     const recalls = Array.from(borrowersToRecall(share), async (borrower) => {
-      if (asks.every(({ loan }) => loan.borrower === borrower)) return;
+      if (requests.every(({ loan }) => loan.borrower === borrower)) return;
       const recallAnswer = await processes
         .get(borrower)?.(name, AbortSignal.timeout(RECALL_LIMIT_MS))
         .catch(() => "silent" as const);
@@ -75,18 +75,18 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
     });
     await Promise.all(recalls);
     recalling.delete(share);
-    markRecalled(asks);
+    markRecalled(requests);
     accounts.onLedgerChanged();
   };
 
-  const giveUp = (asks: readonly LoanRequest[]): void => {
-    for (const ask of asks) ask.isDecided = true;
+  const giveUp = (requests: readonly LoanRequest[]): void => {
+    for (const ask of requests) ask.isDecided = true;
   };
 
-  const untilDecided = (asks: readonly LoanRequest[], signal: AbortSignal): Promise<void> =>
+  const untilDecided = (requests: readonly LoanRequest[], signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
-      waiting.add({ asks, since: monotonic(), onDecided: resolve });
-      signal.addEventListener("abort", () => giveUp(asks), { once: true });
+      waiting.add({ requests, since: monotonic(), onDecided: resolve });
+      signal.addEventListener("abort", () => giveUp(requests), { once: true });
     });
 
   return {
@@ -99,8 +99,8 @@ export function createLender(accounts: Accounts, monotonic: () => number): Lende
         async report({ inc, rows }, signal) {
           if (isStale(inc)) return STALE;
           const taken = rows.map((row) => borrow(ledger, borrower, row, accounts.now()));
-          const asks = taken.filter(isAsk);
-          const decided = asks.length === 0 ? undefined : untilDecided(asks, signal);
+          const requests = taken.filter(isAsk);
+          const decided = requests.length === 0 ? undefined : untilDecided(requests, signal);
           accounts.onLedgerChanged();
           await decided;
           if (isStale(inc)) return STALE;

@@ -87,7 +87,7 @@ const SHAPES = ["verdicts", "labels", "label"] as const;
 function verdictsIn(members: Members, labels: readonly string[]): readonly Verdict[] {
   const shapes = SHAPES.filter((name) => Object.hasOwn(members, name));
   if (shapes.length !== 1) throw invalidAnswer("does not say its verdicts in one way");
-  const answered = givenIn(members, shapes[0] as (typeof SHAPES)[number], labels);
+  const answered = labelsIn(members, shapes[0] as (typeof SHAPES)[number], labels);
   const best = new Map<string, number>();
   for (const { label: answeredLabel, score } of answered) {
     const label = labelOf(answeredLabel, labels);
@@ -96,12 +96,12 @@ function verdictsIn(members: Members, labels: readonly string[]): readonly Verdi
   return [...best].map(([label, score]) => ({ label, score }));
 }
 
-interface Given {
+interface ScoredLabel {
   readonly label: unknown;
   readonly score: unknown;
 }
 
-function givenIn(members: Members, shape: (typeof SHAPES)[number], labels: readonly string[]): readonly Given[] {
+function labelsIn(members: Members, shape: (typeof SHAPES)[number], labels: readonly string[]): readonly ScoredLabel[] {
   const value = members[shape];
   if (shape === "label") {
     const isNone = value === null || (typeof value === "string" && value.trim().toUpperCase() === "NONE");

@@ -179,8 +179,9 @@ export function openHttpClient(options: HttpClientOptions): HttpClient {
       isHttp2 = true;
       pool = openPool(socket);
     }
-    const over = undiciPool();
-    for (const { request, handler } of waiting.splice(0)) dispatchWithUndici(over, request, handler, openSinglePool);
+    const dispatcher = undiciPool();
+    for (const { request, handler } of waiting.splice(0))
+      dispatchWithUndici(dispatcher, request, handler, openSinglePool);
     if (isClosing) closePool();
   }
 

@@ -27,10 +27,10 @@ export function dispatchWithUndici(
   send(pool, request, new UndiciHandler(handler, pool, replay));
 }
 
-function send(over: Dispatcher, { method, path, headers, body }: UpstreamRequest, handler: UndiciHandler): void {
+function send(dispatcher: Dispatcher, { method, path, headers, body }: UpstreamRequest, handler: UndiciHandler): void {
   try {
     const options = { method: method as Dispatcher.HttpMethod, path, headers: headers as string[], body };
-    over.dispatch(options, handler);
+    dispatcher.dispatch(options, handler);
   } catch (cause) {
     handler.onError(cause instanceof Error ? cause : new Error(String(cause)));
   }
@@ -59,9 +59,9 @@ class UndiciHandler implements Dispatcher.DispatchHandler, RequestInProgress {
   #hasAnswer = false;
   #isAborted = false;
 
-  constructor(handler: AnswerHandler, over: Dispatcher, replay: (() => void) | undefined) {
+  constructor(handler: AnswerHandler, dispatcher: Dispatcher, replay: (() => void) | undefined) {
     this.#handler = handler;
-    this.#dispatcher = over;
+    this.#dispatcher = dispatcher;
     this.#replay = replay;
   }
 

@@ -51,8 +51,8 @@ class PoolRoute implements Route {
   #tried: Set<Server> | undefined;
   #since = 0;
 
-  constructor(turns: RoundRobin, whyNone: () => string, now: () => number, chosen: PickerChoice | undefined) {
-    this.#roundRobin = turns;
+  constructor(roundRobin: RoundRobin, whyNone: () => string, now: () => number, chosen: PickerChoice | undefined) {
+    this.#roundRobin = roundRobin;
     this.#noServerReason = whyNone;
     this.#now = now;
     this.#chosen = chosen;

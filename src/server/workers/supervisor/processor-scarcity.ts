@@ -10,7 +10,7 @@ const MAX_TURNS = 100_000;
 export async function isProcessorScarce(): Promise<boolean> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();
-  for (let turns = 0; turns < MAX_TURNS; turns += 1) {
+  for (let turnCount = 0; turnCount < MAX_TURNS; turnCount += 1) {
     const { user, system } = process.cpuUsage(cpu);
     const spent = (user + system) / 1_000;
     if (spent >= MEASURED_MS) return spent / (performance.now() - startedAt) < SCARCE_SHARE;

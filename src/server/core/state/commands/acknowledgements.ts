@@ -42,15 +42,15 @@ const durationMs = integer(1, 366 * 86_400_000);
 export const acknowledgementPut = define(
   "acknowledgement.put",
   object({ ...fields, duration_ms: durationMs }),
-  ({ duration_ms, ...given }, { draft, now, by }) => {
-    const key = acknowledgementRowKey(given.name);
+  ({ duration_ms, ...fields }, { draft, now, by }) => {
+    const key = acknowledgementRowKey(fields.name);
     if (draft.get(key) === undefined) {
       let active = 0;
       for (const [, value] of draft.scan(PREFIX)) if (acknowledgementRows.read(value).until > now) active += 1;
       if (active >= MAX_ACKNOWLEDGEMENTS) return refused("acknowledgement_limit");
     }
     const until = now + duration_ms;
-    draft.put(key, acknowledgementRows.write({ ...given, at: now, until, by }));
+    draft.put(key, acknowledgementRows.write({ ...fields, at: now, until, by }));
     return ok({ at: now, until });
   },
   SINCE,

@@ -47,10 +47,10 @@ export const keyCreate = define(
     digest: sha256Hex,
     expires_in_ms: nullable(lifetimeMs),
   }),
-  ({ expires_in_ms, ...given }, site) => {
-    const isTaken = site.draft.get(keyRowKey(given.name)) ?? site.draft.get(keyIdRowKey(given.id));
+  ({ expires_in_ms, ...fields }, site) => {
+    const isTaken = site.draft.get(keyRowKey(fields.name)) ?? site.draft.get(keyIdRowKey(fields.id));
     if (isTaken !== undefined) return refused("exists");
-    const row: KeyRow = { ...given, created_at: site.now, expires_at: expiryOf(site, expires_in_ms) };
+    const row: KeyRow = { ...fields, created_at: site.now, expires_at: expiryOf(site, expires_in_ms) };
     put(site, row);
     return ok({ id: row.id, name: row.name, created_at: row.created_at, expires_at: row.expires_at });
   },

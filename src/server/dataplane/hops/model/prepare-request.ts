@@ -50,14 +50,14 @@ export function prepareRequest(
   const isAliased = model !== target.model;
   const isThreadless = admitted.losses.includes(NO_THREAD);
   const { asksUsage, body } = refuseSyntaxErrors(() => {
-    const asks = needsUsage(target, admitted);
-    const edited = editBody(target, admitted, isAliased, asks);
+    const requestsUsage = needsUsage(target, admitted);
+    const edited = editBody(target, admitted, isAliased, requestsUsage);
     const signed = admitted.losses.includes(UNSIGNED_THINKING)
       ? without(withoutUnsigned, edited, target)
       : admitted.losses.includes(SEALED_THINKING)
         ? without(withoutSealed, edited, target)
         : edited;
-    return { asksUsage: asks, body: isThreadless ? withoutThread(signed, target) : signed };
+    return { asksUsage: requestsUsage, body: isThreadless ? withoutThread(signed, target) : signed };
   });
   const reads = isAliased || asksUsage || answer.reads || answer.inspects;
 

@@ -46,15 +46,15 @@ export function startSessionProcess(spec: SessionSpec): SessionWorker {
   watch(child);
   const events = new EventEmitter();
   let hasEnded = false;
-  const over = (error: Error): void => {
+  const endOnce = (error: Error): void => {
     if (hasEnded) return;
     hasEnded = true;
     events.emit("error", error);
     events.emit("exit");
   };
-  child.once("exit", (status, signal) => over(new Error(`the process ended (${signal ?? `status ${status}`})`)));
+  child.once("exit", (status, signal) => endOnce(new Error(`the process ended (${signal ?? `status ${status}`})`)));
   // Without a pid, the process could not be started, and no `exit` event follows.
-  child.on("error", (error) => child.pid === undefined && over(error));
+  child.on("error", (error) => child.pid === undefined && endOnce(error));
   child.on("message", (message) => events.emit("message", message));
   // Without a free descriptor, the process has no channel either.
   if (child.connected) child.send(spec, () => undefined);

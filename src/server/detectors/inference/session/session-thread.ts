@@ -67,7 +67,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
   const asked = new Map<number, Asked>();
   let isEnded = false;
   let failure: Error | undefined;
-  const over = (error: Error): void => {
+  const rejectAll = (error: Error): void => {
     isEnded = true;
     calls.close();
     for (const { reject } of asked.values()) reject(error);
@@ -77,7 +77,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
   });
   const gone = new Promise<void>((resolve) => {
     worker.on("exit", () => {
-      over(failure ?? new Error(`the ${kind} ended`));
+      rejectAll(failure ?? new Error(`the ${kind} ended`));
       for (const { endCall } of asked.values()) endCall();
       asked.clear();
       resolve();
@@ -124,7 +124,7 @@ export function openThread(spec: SessionSpec, start: StartSessionThread, server?
     cancel: (id) => send({ kind: "cancel", id }),
     end() {
       send({ kind: "end" });
-      over(new Error(`the ${kind} was ended`));
+      rejectAll(new Error(`the ${kind} was ended`));
     },
   };
 }

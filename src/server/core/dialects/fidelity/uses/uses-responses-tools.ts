@@ -57,14 +57,14 @@ function readProviderTools({ own, foreign }: OfferedTools, uses: UseList): void 
   }
 }
 
-function readChoice({ tool_choice: given }: Values, offered: OfferedTools, uses: UseList): void {
-  const { mode, allowed, lackedCapability: lacks } = choiceOf(given, offered);
+function readChoice({ tool_choice: toolChoice }: Values, offered: OfferedTools, uses: UseList): void {
+  const { mode, allowed, lackedCapability: lacks } = choiceOf(toolChoice, offered);
   const place = "tool_choice";
   if (mode === "required") uses.add("tool_choice", place);
   if (allowed !== undefined) uses.add("allowed_tools", place);
   if (lacks === "unknown_field") uses.lose(lacks, place);
   else if (lacks !== undefined) uses.addLost(lacks, place);
-  const choice = objectOf(given);
+  const choice = objectOf(toolChoice);
   if (choice?.type === "allowed_tools") uses.checkMembers(choice, RESPONSE.allowedTools, place);
   else if (choice?.type === "function" || choice?.type === "custom") uses.checkMembers(choice, RESPONSE.choice, place);
 }
