@@ -151,7 +151,7 @@ function roll(draft: Draft, nowHour: number): void {
     const hour = firstBefore(draft, "used/h/", nowHour - KEPT_HOURS + 1);
     if (hour === undefined) break;
     const day = openPeriod(draft, "d", Math.floor(hour / HOURS_A_DAY));
-    openPeriod(draft, "h", hour).each(day.add);
+    openPeriod(draft, "h", hour).each((hop, names, counts) => day.add(hop, names, counts));
     day.write();
     dropAll(draft, periodKey("h", hour));
   }

@@ -48,103 +48,131 @@ export interface Period {
   write(): void;
 }
 
-export function openPeriod(draft: Draft, span: Span, at: number): Period {
-  const names = [...namesOf(draft, { span, at })];
-  const rows: number[][] = [];
-  const touched = new Set<number>();
-  scanRows(draft, { span, at }, (row) => void rows.push([...row]));
-  const numbers = new Map(names.map((name, number) => [name, number]));
-  const places = new Map(rows.map((row, place) => [placeKey(row), place]));
-  const before = names.length;
-  let namesLength = names.reduce((sum, name) => sum + name.length, 0);
-  let others = rows.reduce((sum, row) => sum + (row[1] === OTHER ? 1 : 0), 0);
-  /** Number of rows, by traffic type and number of the caller. */
-  const ofCaller = new Map<string, number>();
-  const count = ([hop, caller]: readonly number[]): void => {
-    const key = `${hop},${caller}`;
-    ofCaller.set(key, (ofCaller.get(key) ?? 0) + 1);
-  };
-  for (const row of rows) count(row);
-  const isCallerFull = (hop: number, [caller, , , model]: UsedNames): boolean =>
-    model !== FIXED_NAMES[OTHER] && (ofCaller.get(`${hop},${numbers.get(caller)}`) ?? 0) >= MAX_ROWS_A_CALLER;
+export const openPeriod = (draft: Draft, span: Span, at: number): Period => new UsedPeriod(draft, { span, at });
 
-  /**
-   * Returns the numbers of the names, and adds unknown names. Returns `undefined` if the period's names would become too long.
-   */
-  const numbersOf = (wanted: UsedNames, maxLength: number): number[] | undefined => {
-    const unknown = wanted.filter((name) => !numbers.has(name));
-    const length = unknown.reduce((sum, name) => sum + name.length, namesLength);
-    if (unknown.length > 0 && length > maxLength) return undefined;
-    return wanted.map((name) => {
-      const known = numbers.get(name);
-      if (known !== undefined) return known;
-      numbers.set(name, names.length);
-      namesLength += name.length;
-      return names.push(name) - 1;
-    });
-  };
-  const addAt = (place: number, counts: readonly number[]): void => {
-    const row = rows[place]!;
-    for (let field = 0; field < counts.length; field += 1) {
-      row[NAMED_FIELDS + field] = addCounts(row[NAMED_FIELDS + field]!, counts[field]!);
+class UsedPeriod implements Period {
+  readonly #draft: Draft;
+  readonly #of: PeriodOf;
+  /** Names by number; the stored ones come first. */
+  readonly #names: string[];
+  readonly #storedNames: number;
+  readonly #numbers: Map<string, number>;
+  /** Total length of the names, in UTF-16 units. */
+  #namesLength: number;
+  readonly #rows: number[][] = [];
+  /** Positions of rows by `placeKey`. */
+  readonly #places: Map<string, number>;
+  /** Number of rows under `other`. */
+  #others: number;
+  /** Number of rows, by traffic type and number of the caller. */
+  readonly #ofCaller = new Map<string, number>();
+  /** Chunks with changed rows. */
+  readonly #touched = new Set<number>();
+
+  constructor(draft: Draft, of: PeriodOf) {
+    this.#draft = draft;
+    this.#of = of;
+    this.#names = [...namesOf(draft, of)];
+    this.#storedNames = this.#names.length;
+    this.#numbers = new Map(this.#names.map((name, number) => [name, number]));
+    this.#namesLength = this.#names.reduce((sum, name) => sum + name.length, 0);
+    scanRows(draft, of, (row) => void this.#rows.push([...row]));
+    this.#places = new Map(this.#rows.map((row, place) => [placeKey(row), place]));
+    this.#others = this.#rows.reduce((sum, row) => sum + (row[1] === OTHER ? 1 : 0), 0);
+    for (const row of this.#rows) this.#countRow(row);
+  }
+
+  add(hop: number, wanted: UsedNames, counts: readonly number[]): void {
+    const [caller, profile, provider, model] = wanted;
+    const isOther = caller === FIXED_NAMES[OTHER];
+    if (this.#tryAdd(hop, wanted, counts, isOther)) return;
+    if (!isOther && this.#tryAdd(hop, [caller, profile, provider, "other"], counts, false)) return;
+    if (this.#tryAdd(hop, ["other", "", provider, model], counts, true)) return;
+    if (this.#tryAdd(hop, ["other", "", provider, "other"], counts, true)) return;
+    const last = [hop, OTHER, 0, OTHER, OTHER];
+    const place = this.#places.get(placeKey(last));
+    if (place === undefined) this.#push(last, counts);
+    else this.#addAt(place, counts);
+  }
+
+  each(visit: (hop: number, names: UsedNames, counts: readonly number[]) => void): void {
+    const name = (number: number | undefined): string => nameIn(this.#names, number);
+    for (const row of this.#rows) {
+      const [hop = 0, caller, profile, provider, model] = row;
+      visit(hop, [name(caller), name(profile), name(provider), name(model)], row.slice(NAMED_FIELDS));
     }
-    touched.add(Math.floor(place / CHUNK_ROWS));
-  };
+  }
+
+  write(): void {
+    for (const chunk of this.#touched) {
+      const part = packRows(this.#rows.slice(chunk * CHUNK_ROWS, (chunk + 1) * CHUNK_ROWS));
+      this.#draft.put(usedChunkRowKey({ ...this.#of, chunk }), usedChunkRows.write({ ...this.#of, chunk, rows: part }));
+    }
+    if (this.#names.length === this.#storedNames) return;
+    const own = this.#names.slice(FIXED_NAMES.length);
+    this.#draft.put(usedNamesRowKey(this.#of), usedNamesRows.write({ ...this.#of, names: own }));
+  }
+
   /** Adds counts to a row. Returns false if that needs a new row and there is no room. */
-  const tryAdd = (hop: number, wanted: UsedNames, counts: readonly number[], isOther: boolean): boolean => {
-    const isKnown = wanted.every((name) => numbers.has(name));
-    const known = isKnown ? places.get(placeKey([hop, ...wanted.map((name) => numbers.get(name)!)])) : undefined;
+  #tryAdd(hop: number, wanted: UsedNames, counts: readonly number[], isOther: boolean): boolean {
+    const isKnown = wanted.every((name) => this.#numbers.has(name));
+    const known = isKnown
+      ? this.#places.get(placeKey([hop, ...wanted.map((name) => this.#numbers.get(name)!)]))
+      : undefined;
     if (known !== undefined) {
-      addAt(known, counts);
+      this.#addAt(known, counts);
       return true;
     }
     const isFull = isOther
-      ? others >= MAX_OTHER_ROWS
-      : rows.length - others >= MAX_CALLER_ROWS || isCallerFull(hop, wanted);
+      ? this.#others >= MAX_OTHER_ROWS
+      : this.#rows.length - this.#others >= MAX_CALLER_ROWS || this.#isCallerFull(hop, wanted);
     if (isFull) return false;
-    const numbered = numbersOf(wanted, isOther ? MAX_OTHER_NAMES_LENGTH : MAX_NAMES_LENGTH);
+    const numbered = this.#numbersOf(wanted, isOther ? MAX_OTHER_NAMES_LENGTH : MAX_NAMES_LENGTH);
     if (numbered === undefined) return false;
-    push([hop, ...numbered], counts);
+    this.#push([hop, ...numbered], counts);
     return true;
-  };
-  const push = (named: readonly number[], counts: readonly number[]): void => {
-    if (named[1] === OTHER) others += 1;
-    places.set(placeKey(named), rows.length);
-    rows.push([...named, ...counts.map(() => 0)]);
-    count(named);
-    addAt(rows.length - 1, counts);
-  };
+  }
 
-  return {
-    add(hop, wanted, counts) {
-      const [caller, profile, provider, model] = wanted;
-      const isOther = caller === FIXED_NAMES[OTHER];
-      if (tryAdd(hop, wanted, counts, isOther)) return;
-      if (!isOther && tryAdd(hop, [caller, profile, provider, "other"], counts, false)) return;
-      if (tryAdd(hop, ["other", "", provider, model], counts, true)) return;
-      if (tryAdd(hop, ["other", "", provider, "other"], counts, true)) return;
-      const last = [hop, OTHER, 0, OTHER, OTHER];
-      const place = places.get(placeKey(last));
-      if (place === undefined) push(last, counts);
-      else addAt(place, counts);
-    },
-    each(visit) {
-      for (const row of rows) {
-        const [hop = 0, caller, profile, provider, model] = row;
-        const name = (number: number | undefined): string => nameIn(names, number);
-        visit(hop, [name(caller), name(profile), name(provider), name(model)], row.slice(NAMED_FIELDS));
-      }
-    },
-    write() {
-      for (const chunk of touched) {
-        const part = packRows(rows.slice(chunk * CHUNK_ROWS, (chunk + 1) * CHUNK_ROWS));
-        draft.put(usedChunkRowKey({ span, at, chunk }), usedChunkRows.write({ span, at, chunk, rows: part }));
-      }
-      if (names.length === before) return;
-      const own = names.slice(FIXED_NAMES.length);
-      draft.put(usedNamesRowKey({ span, at }), usedNamesRows.write({ span, at, names: own }));
-    },
-  };
+  #isCallerFull(hop: number, [caller, , , model]: UsedNames): boolean {
+    if (model === FIXED_NAMES[OTHER]) return false;
+    return (this.#ofCaller.get(`${hop},${this.#numbers.get(caller)}`) ?? 0) >= MAX_ROWS_A_CALLER;
+  }
+
+  /** Returns the numbers of the names, and adds unknown names. Returns `undefined` if the names would become too long. */
+  #numbersOf(wanted: UsedNames, maxLength: number): number[] | undefined {
+    const unknown = wanted.filter((name) => !this.#numbers.has(name));
+    const length = unknown.reduce((sum, name) => sum + name.length, this.#namesLength);
+    if (unknown.length > 0 && length > maxLength) return undefined;
+    return wanted.map((name) => {
+      const known = this.#numbers.get(name);
+      if (known !== undefined) return known;
+      this.#numbers.set(name, this.#names.length);
+      this.#namesLength += name.length;
+      return this.#names.push(name) - 1;
+    });
+  }
+
+  /** Appends a row. `named`: traffic type and numbers of the names. */
+  #push(named: readonly number[], counts: readonly number[]): void {
+    if (named[1] === OTHER) this.#others += 1;
+    this.#places.set(placeKey(named), this.#rows.length);
+    this.#rows.push([...named, ...counts.map(() => 0)]);
+    this.#countRow(named);
+    this.#addAt(this.#rows.length - 1, counts);
+  }
+
+  #addAt(place: number, counts: readonly number[]): void {
+    const row = this.#rows[place]!;
+    for (let field = 0; field < counts.length; field += 1) {
+      row[NAMED_FIELDS + field] = addCounts(row[NAMED_FIELDS + field]!, counts[field]!);
+    }
+    this.#touched.add(Math.floor(place / CHUNK_ROWS));
+  }
+
+  #countRow([hop, caller]: readonly number[]): void {
+    const key = `${hop},${caller}`;
+    this.#ofCaller.set(key, (this.#ofCaller.get(key) ?? 0) + 1);
+  }
 }
 
 const placeKey = (row: readonly number[]): string => `${row[0]},${row[1]},${row[2]},${row[3]},${row[4]}`;
