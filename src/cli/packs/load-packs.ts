@@ -47,7 +47,7 @@ export async function tryLoadPacks(names: readonly string[], io: Io): Promise<Lo
       const pack = await readPackFolder(isDirectory(name) ? resolvePath(io, name) : join(BUILT_IN_PACKS, name), name);
       if (isDirectory(name) && ids.includes(pack.id)) {
         throw new UsageError(
-          `'${clipArgument(name)}' calls itself \`${pack.id}\`, as a pack of this program is called`,
+          `'${clipArgument(name)}' has the name of the built-in pack \`${pack.id}\`: change \`id\` in its pack.yaml`,
         );
       }
       if (loaded.some((one) => one.pack.id === pack.id)) throw new UsageError(`the pack \`${pack.id}\` is named twice`);

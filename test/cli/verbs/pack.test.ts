@@ -1,7 +1,7 @@
 /** `gateway pack` in the test's process: the built-in packs, and documents on disk. */
 
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -213,4 +213,12 @@ test("an operator's own directory is shown, tested and added, on top of the buil
   const failing = files["tests.yaml"].replace("expect: deny, by: no-mail", "expect: allow");
   await writeFile(join(dir, "mine", "tests.yaml"), failing);
   assert.equal((await run(["test", "./mine"], dir)).status, 1);
+});
+
+test("a copy of a built-in pack says which key to change", async (t) => {
+  const { dir } = await folder(t);
+  await cp(join(ROOT, "packs", "baseline-secrets"), join(dir, "mine"), { recursive: true });
+  const { status, err } = await run(["show", "./mine"], dir);
+  assert.equal(status, 2);
+  assert.match(err, /'\.\/mine' has the name of the built-in pack `baseline-secrets`: change `id` in its pack\.yaml\n/);
 });
