@@ -236,7 +236,7 @@ export function fileStatus({
     return {
       state: "refused",
       message: `the file would be refused: ${file.message}`,
-      remedy: `correct the file and ${RELOAD}`,
+      remedy: `correct the file${stored === undefined ? "" : " (`gateway config show default` prints what is in force)"} and ${RELOAD}`,
     };
   }
   return compareEditions(stored, file.edition);

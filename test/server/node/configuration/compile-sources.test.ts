@@ -219,7 +219,13 @@ const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp
     { stored: one(), file: { kind: "problem", message: "d.yaml: no such file" }, compiled },
     "refused",
     /^the file would be refused: d\.yaml: no such file$/,
-    /^correct the file/,
+    /^correct the file \(`gateway config show default` prints what is in force\) and /,
+  ],
+  "a file that cannot be read before anything is stored": [
+    { stored: undefined, file: { kind: "problem", message: "d.yaml: no such file" }, compiled: undefined },
+    "refused",
+    /^the file would be refused/,
+    /^correct the file and /,
   ],
   "a stored source that does not compile here": [
     { stored: one(), file: file(one()), compiled: compile({ x: "providers: 1" }).compiled },
