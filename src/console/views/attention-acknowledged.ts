@@ -13,7 +13,7 @@ import { rowsOf } from "../model/data.ts";
 import { type AttentionItem, SEVERITIES } from "./attention-item.ts";
 
 interface AlertPartition {
-  /** Alerts to show. For those that got worse, `says` begins with the reason. */
+  /** Alerts to show. For those that got worse, `text` begins with the reason. */
   readonly shown: readonly AttentionItem[];
   readonly folded: readonly AttentionItem[];
 }

@@ -39,11 +39,11 @@ export interface AttentionItem {
   readonly tone?: Tone;
   readonly kind: string;
   readonly name: string;
-  /** Time that is shown before `says`, in milliseconds since 1970. */
+  /** Time that is shown before `text`, in milliseconds since 1970. */
   readonly until?: { readonly label: "certificate expires in"; readonly at: number };
-  /** One line; empty if `until` says everything. Control characters are removed when it is drawn. */
+  /** One line; empty if `until` has all of it. Control characters are removed when it is drawn. */
   readonly text: string;
-  /** Time that is shown after `says`, in milliseconds since 1970. */
+  /** Time that is shown after `text`, in milliseconds since 1970. */
   readonly ends?: { readonly label: "lifts in" | "resets in"; readonly at: number };
   /** Target of Enter, and the row that the cursor is then on. */
   readonly target: { readonly place: Place; readonly row?: string; readonly filter?: string };
