@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { performance } from "node:perf_hooks";
-import { awaitCompletion, GatewayError } from "../../../../base/index.ts";
+import { GatewayError } from "../../../../base/index.ts";
 import { type Caller, credentialOf, presentedCredentials } from "../../../auth/index.ts";
 import { decode, layersIn } from "../../../coding/index.ts";
 import type { InspectionContext } from "../../../core/guardrails/index.ts";
@@ -13,24 +13,9 @@ import { JudgedAnswer } from "../../../core/guardrails/index.ts";
 import { mcpVariables } from "../../../core/policy/variables/index.ts";
 import type { RequestMemory } from "../../../memory/index.ts";
 import type { Guard, Snapshot } from "../../../snapshot/index.ts";
-import {
-  type Downstream,
-  type ForwardOptions,
-  forward,
-  forwardTargetOf,
-  isFailure,
-  type RequestCaller,
-  type UpstreamRequest,
-} from "../../../upstream/index.ts";
+import { type Downstream, type FrontedServer, forwardTargetOf, type RequestCaller } from "../../../upstream/index.ts";
 import type { Charge } from "../../budgets/index.ts";
-import { callerLabels } from "../../caller-label.ts";
-import {
-  agentSpanNaming,
-  attemptErrorOf,
-  captureFailure,
-  failureAttributes,
-  withSpanNaming,
-} from "../../conventions/index.ts";
+import { agentSpanNaming, captureFailure } from "../../conventions/index.ts";
 import type { Exchange } from "../../exchange.ts";
 import { settleVerdict } from "../../governance/decide.ts";
 import type { DecidedRequest } from "../../governance/decided-request.ts";
@@ -41,13 +26,13 @@ import { lowerCase } from "../../headers.ts";
 import type { RequestUse } from "../../metering/index.ts";
 import type { Ports } from "../../ports.ts";
 import { rpcForm } from "../../refusal-form.ts";
-import { logUpstreamFault } from "../../upstream-faults.ts";
 import { HEARTBEAT_MS, withHeartbeat } from "../heartbeat.ts";
 import { forwardDuringVerdict } from "../model/hold-back-answer.ts";
 import { AgentAnswer } from "./agent-answer.ts";
 import { type AgentCall, parseCall } from "./agent-call.ts";
 import { type AgentPath, unknownNameMessage } from "./agent-path.ts";
 import { buildSentCall } from "./build-sent-call.ts";
+import { forwardCall } from "./forward-call.ts";
 import { inspectCall } from "./inspect-call.ts";
 import { knownTool, rememberTools } from "./listed-tools.ts";
 import { cachedList, cacheList, dropLists } from "./tool-lists.ts";
@@ -65,28 +50,29 @@ interface AgentRequest {
   readonly ports: Ports;
 }
 
+/** Call that was read, with its body in plain JSON. */
+interface ReadCall {
+  readonly call: AgentCall;
+  readonly plain: Buffer;
+}
+
+/** Call that may be forwarded. */
+interface AdmittedCall extends ReadCall {
+  readonly decided: DecidedRequest;
+  /** `undefined` if the call is not charged. */
+  readonly charge: Charge | undefined;
+}
+
 /** Serves the call. Throws the refusal. */
 export async function serveAgent(served: AgentRequest): Promise<void> {
-  const { exchange, path, effective, snapshot, original, memory, usage, ports } = served;
-  const { request, report } = exchange;
+  const { exchange, path, effective, snapshot, usage, ports } = served;
+  const { report } = exchange;
   const { fronted } = path;
   if (fronted === undefined) throw new GatewayError("not_found", unknownNameMessage(path, snapshot.fronted));
-  const { governancePorts } = ports;
-  const layers = layersIn(request.headers["content-encoding"]);
-  const isPlain = layers.length === 0;
-  const decodedBody = isPlain ? original : await decode(original, layers.join(), snapshot.maxBodyBytes, memory); // refuses with 400, 413 or 503
-  const reading = parseCall(fronted, path.query, request, decodedBody);
-  if (reading.kind === "dropped") return exchange.answerAccepted();
-  if (reading.kind === "refused") return exchange.answerFault(reading.fault);
-  const { call } = reading;
-  const plain = call.body ?? decodedBody;
-  if (plain !== decodedBody) memory.hold(plain.length); // refuses with 503
-  exchange.form = rpcForm(fronted.kind, call.id);
-  report.facts.method = call.method;
-  report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
-  const tool = report.span !== undefined && call.method === "tools/call" ? knownTool(fronted, call.name) : undefined;
-  report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
-  const suspensions = governancePorts?.suspensions;
+  const read = await readCall(fronted, served); // refuses with 400, 413 or 503
+  if (read === undefined) return;
+  const { call } = read;
+  const suspensions = ports.governancePorts?.suspensions;
   if (suspensions?.any === true) refuseSuspended(fronted.kind, fronted.name, suspensions); // refuses with 503
   const decided: DecidedRequest = {
     requestId: exchange.requestId,
@@ -96,85 +82,158 @@ export async function serveAgent(served: AgentRequest): Promise<void> {
     model: undefined,
     name: call.name,
   };
-  const { policy } = effective.profile;
-  if (policy.count[fronted.kind] > 0) {
-    const { facts } = report;
-    const sinks = { trail: governancePorts?.trail, metrics: ports.metrics.decisions, log: ports.log, facts };
-    const error = settleVerdict(call.decide(policy, effective.variables), decided, effective, sinks);
-    if (error !== undefined) throw error; // refuses with 403
-  }
+  applyAccessRules(call, decided, served); // refuses with 403
   const reserved = reserve(call, effective, ports); // refuses with 429 or 503
   const charge = reserved instanceof Promise ? await reserved : reserved;
   report.facts.trace?.recordCallAdmission(charge);
   try {
-    if (exchange.isGone) return;
-    const guard = snapshot.guardrails.of(effective.profile.name);
-    const sinks = { trail: governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
-    const restorer = snapshot.guardrails.restorer(fronted.restore);
-    const inspecting = { exchange, effective, decided, plain, memory, sinks, restorer };
-    const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
-    // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
-    inspected?.verdict?.catch(() => undefined);
-    if (exchange.isGone) return;
-    // Creating a controller is expensive, so there is only one if answers are inspected.
-    const leaving = guard?.readsAnswers === true ? new AbortController() : undefined;
-    const judged = judgedAnswer(guard, inspected?.inspectionContext, leaving?.signal);
-    let isSettled = false;
-    const settle = (): GatewayError | undefined => {
-      if (judged === undefined || isSettled) return undefined;
-      isSettled = true;
-      report.facts.trace?.recordAnswerFindings(judged.judged.found);
-      const { error, decisionsHeader: acted } = settleAnswer(judged.judged, decided, effective, sinks);
-      report.addGuardrails(acted);
-      return error;
-    };
-    const { tools } = call.answer;
-    const { heartbeatMs = HEARTBEAT_MS } = ports;
-    const acting = tokenExchangeCaller(fronted, request, effective.caller);
-    const listCacheKey = tools?.isShareable === true ? callerListKey(tools.key, acting) : undefined;
-    const answerTo = (to: Downstream): AgentAnswer =>
-      new AgentAnswer({
-        exchange,
-        to: judged === undefined ? to : withHeartbeat(to, heartbeatMs),
-        call,
-        judged,
-        settle,
-        isToolShown: toolFilterOf(call, effective),
-        onToolList: (message) => {
-          if (listCacheKey !== undefined) cacheList(fronted, listCacheKey, message, performance.now());
-          if (report.span !== undefined) rememberTools(fronted, message);
-        },
-        onToolsChanged: () => dropLists(fronted),
-        onMessage: (message) => captureFailure(report.agentCall, message),
-        whenSilent: (begin) => {
-          if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
-        },
-      });
-    const { rewritten, restored } = buildSentCall(call, inspected, restorer); // refuses with 413
-    recordRestored(restored, decided, effective, sinks); // refuses with 503
-    const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
-    if (rewritten !== undefined) memory.hold(body.length);
-    const headers = headersFor(call, request, rewritten?.headers);
-    const outgoing = { method: "POST", path: fronted.path, headers, body };
-    const sendAnswer = async (to: Downstream): Promise<void> => {
-      const cachedAnswer =
-        listCacheKey === undefined ? undefined : cachedList(fronted, listCacheKey, call.id, performance.now());
-      if (cachedAnswer === undefined)
-        return await forwardCall(call, { outgoing, answer: answerTo(to), charge, acting }, served); // refuses with 401, 403, 502 or 504
-      charge?.settle(undefined);
-      sendMessage(answerTo(to), cachedAnswer);
-    };
-    try {
-      const verdict = inspected?.verdict;
-      if (verdict === undefined) await sendAnswer(exchange);
-      else await forwardDuringVerdict(exchange, verdict, sendAnswer);
-    } finally {
-      if (exchange.isGone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
-    }
+    if (!exchange.isGone) await inspectAndForward({ ...read, decided, charge }, served);
   } finally {
     charge?.release();
     usage?.addUnits(charge?.spent ?? 0, { provider: fronted.name, model: "" });
   }
+}
+
+/** Decodes and parses the body, and records what is called. Returns `undefined` if the request has been answered. */
+async function readCall(fronted: FrontedServer, served: AgentRequest): Promise<ReadCall | undefined> {
+  const { exchange, path, snapshot, original, memory } = served;
+  const { request, report } = exchange;
+  const layers = layersIn(request.headers["content-encoding"]);
+  const isPlain = layers.length === 0;
+  const decodedBody = isPlain ? original : await decode(original, layers.join(), snapshot.maxBodyBytes, memory);
+  const reading = parseCall(fronted, path.query, request, decodedBody);
+  if (reading.kind === "dropped") {
+    exchange.answerAccepted();
+    return undefined;
+  }
+  if (reading.kind === "refused") {
+    exchange.answerFault(reading.fault);
+    return undefined;
+  }
+  const { call } = reading;
+  const plain = call.body ?? decodedBody;
+  if (plain !== decodedBody) memory.hold(plain.length);
+  exchange.form = rpcForm(fronted.kind, call.id);
+  report.facts.method = call.method;
+  report.facts.trace?.recordCall(fronted.name, call, Math.max(plain.length, original.length));
+  const tool = report.span !== undefined && call.method === "tools/call" ? knownTool(fronted, call.name) : undefined;
+  report.agentCall = agentSpanNaming(fronted.kind, fronted.name, call.method, tool);
+  return { call, plain };
+}
+
+/** Throws `policy_denied` if an access rule denies the call. */
+function applyAccessRules(
+  call: AgentCall,
+  decided: DecidedRequest,
+  { exchange, effective, ports }: AgentRequest,
+): void {
+  const { policy } = effective.profile;
+  if (policy.count[call.fronted.kind] === 0) return;
+  const { facts } = exchange.report;
+  const { trail } = ports.governancePorts ?? {};
+  const sinks = { trail, metrics: ports.metrics.decisions, log: ports.log, facts };
+  const error = settleVerdict(call.decide(policy, effective.variables), decided, effective, sinks);
+  if (error !== undefined) throw error;
+}
+
+/** Inspects the call, forwards it or answers it from the cache of lists, and inspects the answer. */
+async function inspectAndForward(admitted: AdmittedCall, served: AgentRequest): Promise<void> {
+  const { call, plain, decided, charge } = admitted;
+  const { exchange, effective, snapshot, memory, ports } = served;
+  const { request } = exchange;
+  const { fronted } = call;
+  const guard = snapshot.guardrails.of(effective.profile.name);
+  const sinks = { trail: ports.governancePorts?.trail, metrics: ports.metrics.guardrails, log: ports.log };
+  const restorer = snapshot.guardrails.restorer(fronted.restore);
+  const inspecting = { exchange, effective, decided, plain, memory, sinks, restorer };
+  const inspected = guard && (await inspectCall(guard, call, inspecting)); // refuses with 403 or 503
+  // The rejection is handled where the verdict is awaited; that may never happen, so it is ignored here.
+  inspected?.verdict?.catch(() => undefined);
+  if (exchange.isGone) return;
+  // Creating a controller is expensive, so there is only one if answers are inspected.
+  const leaving = guard?.readsAnswers === true ? new AbortController() : undefined;
+  const judged = judgedAnswer(guard, inspected?.inspectionContext, leaving?.signal);
+  const { rewritten, restored } = buildSentCall(call, inspected, restorer); // refuses with 413
+  recordRestored(restored, decided, effective, sinks); // refuses with 503
+  const body = rewritten === undefined ? plain : Buffer.from(rewritten.body);
+  if (rewritten !== undefined) memory.hold(body.length);
+  const outgoing = { method: "POST", path: fronted.path, headers: headersFor(call, request, rewritten?.headers), body };
+  const acting = tokenExchangeCaller(fronted, request, effective.caller);
+  const { tools } = call.answer;
+  const listCacheKey = tools?.isShareable === true ? callerListKey(tools.key, acting) : undefined;
+  const settle = judged && settleOnce(judged, decided, sinks, served);
+  const sendAnswer = async (to: Downstream): Promise<void> => {
+    const answer = answerOf(to, { call, judged, settle, listCacheKey }, served);
+    const cachedAnswer =
+      listCacheKey === undefined ? undefined : cachedList(fronted, listCacheKey, call.id, performance.now());
+    if (cachedAnswer === undefined)
+      return await forwardCall(call, { outgoing, answer, charge, acting, exchange, ports }); // refuses with 401, 403, 502 or 504
+    charge?.settle(undefined);
+    sendMessage(answer, cachedAnswer);
+  };
+  try {
+    const verdict = inspected?.verdict;
+    if (verdict === undefined) await sendAnswer(exchange);
+    else await forwardDuringVerdict(exchange, verdict, sendAnswer);
+  } finally {
+    if (exchange.isGone) leaving?.abort(new GatewayError("invalid_request", "The client has disconnected."));
+  }
+}
+
+/** Returns a function whose first call records the decisions about the answer and returns the error of a denied one. */
+function settleOnce(
+  answer: JudgedAnswer,
+  decided: DecidedRequest,
+  sinks: Parameters<typeof settleAnswer>[3],
+  { exchange: { report }, effective }: AgentRequest,
+): () => GatewayError | undefined {
+  let isSettled = false;
+  return () => {
+    if (isSettled) return undefined;
+    isSettled = true;
+    const { judged } = answer;
+    report.facts.trace?.recordAnswerFindings(judged.found);
+    const { error, decisionsHeader } = settleAnswer(judged, decided, effective, sinks);
+    report.addGuardrails(decisionsHeader);
+    return error;
+  };
+}
+
+interface AnswerParts {
+  readonly call: AgentCall;
+  /** `undefined` if the answer is not inspected; `settle` likewise. */
+  readonly judged: JudgedAnswer | undefined;
+  readonly settle: (() => GatewayError | undefined) | undefined;
+  /** `undefined` if the answer is no list that other requests may share. */
+  readonly listCacheKey: string | undefined;
+}
+
+/** Returns the receiver of the upstream's answer, which writes to `to`. */
+function answerOf(
+  to: Downstream,
+  { call, judged, settle, listCacheKey }: AnswerParts,
+  { exchange, effective, ports }: AgentRequest,
+): AgentAnswer {
+  const { report } = exchange;
+  const { fronted } = call;
+  const { heartbeatMs = HEARTBEAT_MS } = ports;
+  return new AgentAnswer({
+    exchange,
+    to: judged === undefined ? to : withHeartbeat(to, heartbeatMs),
+    call,
+    judged,
+    settle: settle ?? (() => undefined),
+    isToolShown: toolFilterOf(call, effective),
+    onToolList: (message) => {
+      if (listCacheKey !== undefined) cacheList(fronted, listCacheKey, message, performance.now());
+      if (report.span !== undefined) rememberTools(fronted, message);
+    },
+    onToolsChanged: () => dropLists(fronted),
+    onMessage: (message) => captureFailure(report.agentCall, message),
+    whenSilent: (begin) => {
+      if (heartbeatMs > 0) setTimeout(begin, heartbeatMs).unref();
+    },
+  });
 }
 
 const judgedAnswer = (
@@ -247,105 +306,6 @@ function tokenExchangeCaller(
  */
 const callerListKey = (key: string, acting: RequestCaller | undefined): string =>
   acting === undefined ? key : `${hash("sha256", acting.token ?? "", "base64url")} ${key}`;
-
-interface ForwardCallOptions {
-  readonly outgoing: UpstreamRequest;
-  readonly answer: AgentAnswer;
-  readonly charge: Charge | undefined;
-  readonly acting: RequestCaller | undefined;
-}
-
-function forwardCall(
-  { fronted }: AgentCall,
-  { outgoing, answer, charge, acting }: ForwardCallOptions,
-  { exchange, ports }: AgentRequest,
-): Promise<void> {
-  const provider = forwardTargetOf(fronted);
-  const candidate = {
-    provider,
-    channel: fronted.channel,
-    model: "",
-    prepare: () => ({
-      request: outgoing,
-      downstream: answer,
-      ...{ decodes: true, checksForError: false, mapsErrors: false, correctsContentType: false },
-    }),
-  };
-  exchange.upstream.displayName = provider.noun;
-  const statistics = ports.statistics?.of(provider.name);
-  const { report, upstream } = exchange;
-  const { agentCall, span } = report;
-  let begunAt = 0;
-  const options: ForwardOptions<typeof candidate> = {
-    candidates: {
-      at: (position) => (position === 0 ? candidate : undefined),
-      mayExist: (position) => position === 0,
-      failoverWhen: undefined,
-    },
-    deadlineMs: Number.POSITIVE_INFINITY,
-    origins: ports.origins,
-    presenter: ports.presenter,
-    tokenExchangeCaller: acting,
-    onPresented: (bears) => {
-      upstream.containsCredential = bears;
-    },
-    downstream: exchange,
-    onAttempt: () => {
-      begunAt = performance.now();
-      statistics?.beginAttempt(false);
-      report.attempts++;
-      charge?.attempt({ model: "", backend: provider.name });
-    },
-    onAnswer: (ms) => statistics?.recordAnswer(ms),
-    onAttemptEnd: (_, { result, status, failedAfterMs, error, reason }) => {
-      ports.metrics.countAttempt(provider.name, result);
-      if (agentCall?.mcpMethod !== undefined) {
-        const seconds = (performance.now() - begunAt) / 1_000;
-        const error = agentCall.failure ?? attemptErrorOf(result, status);
-        ports.metrics.conventions.recordMcpAttempt(agentCall.mcpMethod, seconds, error);
-      }
-      if (isFailure(result)) {
-        if (reason !== "") {
-          const { requestId: request, labels } = report;
-          logUpstreamFault(ports.log, {
-            upstream: provider.name,
-            route: labels.route,
-            request,
-            kind: result,
-            status,
-            reason,
-          });
-        }
-        const attemptFailure = {
-          kind: result,
-          status,
-          attempt: 1,
-          movedTo: null,
-          reason,
-          ...callerLabels(report, undefined),
-        };
-        statistics?.recordFailure({ ...attemptFailure, durationMs: failedAfterMs, error });
-      }
-      statistics?.endAttempt();
-      // A server that could not be reached has done nothing, so nothing is charged.
-      if (result === "connect" || result === "refused") return;
-      const before = charge?.spent ?? 0;
-      charge?.settle(undefined);
-      statistics?.addUnits((charge?.spent ?? 0) - before);
-    },
-    onWait: (ms) => exchange.addWaitMs(ms),
-    holdMs: 0,
-    passesRedirects: false,
-    tracer:
-      span &&
-      withSpanNaming(
-        span,
-        () => agentCall?.spanNaming,
-        () => failureAttributes(agentCall?.failure),
-      ),
-  };
-  return awaitCompletion((done) => forward(options, done));
-}
 
 /**
  * Returns the headers to send: the client's headers that concern the call, and those of the gateway. Source: mcp reference, 9;
