@@ -12,7 +12,7 @@ export { putSecretDialog, secretsRemovalDialog } from "./actions/secret-dialogs.
 export { putDocumentDialog, reloadDialog, rollbackDialog, sourceOf, whyNotWritable } from "./actions/source-dialogs.ts";
 export { liftDialog, suspendDialog, suspensionOf } from "./actions/suspension-dialogs.ts";
 export type { Context } from "./model/context.ts";
-export { type Data, type Need, rowsOf } from "./model/data.ts";
+export { type Data, type Need, type Readable, type ReadableId, type Reading, rowsOf } from "./model/data.ts";
 export type { Dialog, FieldValues } from "./model/dialog.ts";
 export { keyIdIn } from "./model/key-text.ts";
 export type { PageRequest } from "./model/page-request.ts";

@@ -6,7 +6,7 @@
 
 import { type ClusterMemberRecord, type NodeStatus, notReadyReasons } from "../../admin-api/index.ts";
 import { escapeControls, escapeControlsOfLines, pause } from "../../base/index.ts";
-import type { AttentionItem, Context, Need } from "../../console/index.ts";
+import type { AttentionItem, Context, Data, Need, Readable, ReadableId, Reading } from "../../console/index.ts";
 import { joinLines, writeAll } from "../copy-streams.ts";
 import type { statusFlags } from "../operate/operate-flags.ts";
 import { type ConsoleModule, contextOf, loadConsole } from "../operate/run-change.ts";
@@ -57,7 +57,8 @@ async function overviewOf(called: GatewayConnection, io: Io, console: ConsoleMod
   const limits = { signal: io.signal };
   const status = await called.client.call("get_status", {}, limits);
   const { items } = await called.client.call("list_cluster_members", { query: { nodes: "all" } }, limits);
-  const context = await contextOf(called, needs, io, console);
+  const members = membersAsLeaderSees(items, status);
+  const context = withMembers(await contextOf(called, needs, io, console), members);
   const { shown, folded } = console.withoutAcknowledged(console.attentionOf(context), context);
   const unread = needs.flatMap((need) => {
     const failure = context.data.get(need)?.failure;
@@ -66,7 +67,7 @@ async function overviewOf(called: GatewayConnection, io: Io, console: ConsoleMod
   return {
     status,
     context,
-    members: membersAsLeaderSees(items, status),
+    members,
     shown,
     acknowledged: folded,
     unread: [...new Map(unread)],
@@ -89,6 +90,22 @@ function membersAsLeaderSees(
       byId.set(row.id, row);
   }
   return [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * Replaces the members in the context, so that the alerts agree with the table: a leader knows within a second that a member is
+ * silent, a follower only once its connection to the member ends.
+ */
+function withMembers(context: Context, members: readonly ClusterMemberRecord[]): Context {
+  const data: Data = {
+    get<Id extends ReadableId>(need: Need<Id>): Reading<Readable[Id]> | undefined {
+      const reading = context.data.get(need);
+      return reading === undefined || need.id !== "list_cluster_members"
+        ? reading
+        : { ...reading, value: members as Readable[Id] };
+    },
+  };
+  return { ...context, data };
 }
 
 function* textOf(overview: Overview, io: Io, console: ConsoleModule): Generator<string> {

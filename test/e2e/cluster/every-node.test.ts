@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { startWatch } from "../../console/watch/support/watching.ts";
 import { chat, mint, say, simProvider, startGoverned } from "../governance/support/governed.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
@@ -155,6 +157,15 @@ test("a node that hangs is named within a second while the others answer, and th
     );
     assert.deepEqual(asked.unanswered, ["n3"]);
     await watch.sees("who hangs", ({ get }) => WATCHED.every((need) => get(need)?.gaps?.unanswered.join() === "n3"));
+    // A follower notices a silence only when its connection ends, so both take it from the leader.
+    for (const { node } of [first, second]) {
+      const shown = await eventually("a silent member in the table", async () => {
+        const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: join(node.dir, "admin.sock") }, now: () => Date.now() });
+        await execute(["status"], io);
+        return /^n3 +\S+ +silent/m.test(io.out()) ? io.out() : undefined;
+      });
+      assert.match(shown, /^! MEMBER +member:n3 +silent \d+.*; 2 of 3 voters reachable/m);
+    }
   } finally {
     third.node.program.signal("SIGCONT");
   }

@@ -30,6 +30,10 @@ export function readNodeFile(source: Source, references: References): Read<NodeF
       path.length === 0 && hasKey(deploymentSchema, key)
         ? `\`${key}\` is a deployment key and does not belong in the node file; it belongs in the deployment document, which \`deployment\` names`
         : undefined,
+    wrongDocument: (keys, file) =>
+      isOther(keys, { own: nodeFileSchema, other: deploymentSchema })
+        ? `this is a deployment document, not a node file; \`-config\` takes a node file that names it (\`deployment: ${fileName(file)}\`). \`gateway config diff FILE\` compares it with what a gateway runs, \`gateway config apply FILE\` puts it in force`
+        : undefined,
     checks: nodeFileChecks,
   });
 }
@@ -42,6 +46,10 @@ export const DEPLOYMENT_RULES: ReadOptions<Deployment> = {
   unknownKey: (path, key) =>
     path.length === 0 && hasKey(nodeFileSchema, key)
       ? `\`${key}\` is a node-file key and does not belong in the deployment document`
+      : undefined,
+  wrongDocument: (keys) =>
+    isOther(keys, { own: deploymentSchema, other: nodeFileSchema })
+      ? "this is a node file, not a deployment document; name the file that its `deployment` key names. `gateway check -config FILE` checks a node file"
       : undefined,
   checks: deploymentChecks,
 };
@@ -76,8 +84,14 @@ const NONE: Lookup = { kind: "problem", message: "references are not supported h
 
 const NO_REFERENCES: References = { env: () => undefined, secret: () => NONE, file: () => NONE };
 
-/** Returns the file name of a path without its extension. The path may use `/` or `\`. */
-const baseName = (path: string): string => (path.split(/[/\\]/).at(-1) ?? "").replace(/\.[^.]+$/, "");
+/** Returns the file name of a path. The path may use `/` or `\`. */
+const fileName = (path: string): string => path.split(/[/\\]/).at(-1) ?? "";
+
+const baseName = (path: string): string => fileName(path).replace(/\.[^.]+$/, "");
+
+/** Returns whether a text is the other document: it has a key of that one, and none of its own. The two share no key. */
+const isOther = (keys: readonly string[], { own, other }: Record<"own" | "other", Schema<unknown>>): boolean =>
+  keys.some((key) => hasKey(other, key)) && !keys.some((key) => hasKey(own, key));
 
 const hasKey = (schema: Schema<unknown>, key: string): boolean =>
   Object.hasOwn((schema.json["properties"] ?? {}) as object, key);

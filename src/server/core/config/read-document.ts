@@ -30,6 +30,8 @@ export interface ReadOptions<T> extends ReferenceRules {
   readonly warnOfLiterals?: boolean;
   /** Returns a message for an unknown key that replaces the usual one. */
   readonly unknownKey?: (path: Path, key: string) => string | undefined;
+  /** Returns a message if a text with these top-level keys is another document. It replaces all other problems. */
+  readonly wrongDocument?: (keys: readonly string[], file: string) => string | undefined;
   /** Returns problems beyond the schema; runs once the document has the right form. */
   readonly checks?: (document: T, problem: ProblemAt) => readonly Problem[];
 }
@@ -115,6 +117,9 @@ export function readParsed<T>(
       NOTHING_USED,
     );
   }
+
+  const wrong = tree.kind === "map" ? options.wrongDocument?.([...tree.entries.keys()], placeOf(0).file) : undefined;
+  if (wrong !== undefined) return outcome(undefined, [...refused, problem([], wrong)], NOTHING_USED);
 
   const problems: Problem[] = [...refused];
   const expanded = expand(tree, schema.json, references, options, (path, message, severity) =>

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { formatProblem, readDeployment, readNodeFile, readOverlay } from "../../../../src/server/core/config/index.ts";
+import {
+  composeDeployment,
+  formatProblem,
+  readDeployment,
+  readNodeFile,
+  readOverlay,
+} from "../../../../src/server/core/config/index.ts";
 import { CANARY, lines, references } from "./samples.ts";
 
 const DEPLOYMENT = `version: 1
@@ -42,12 +48,25 @@ test("a deployment is read, and a literal credential in it causes a warning", ()
 
 test("a node-file key in the deployment document is identified, and an empty document is not a deployment", () => {
   const read = (text: string) => lines(readDeployment({ name: "d", text }, references));
-  assert.deepEqual(read("listen: :80\n"), [
-    "d:1:1: listen: `listen` is a node-file key and does not belong in the deployment document",
+  assert.deepEqual(read("version: 1\nlisten: :80\n"), [
+    "d:2:1: listen: `listen` is a node-file key and does not belong in the deployment document",
   ]);
   assert.deepEqual(read("# all gone\n"), [
     "d:1:1: the deployment document is empty; write `{}` for an empty deployment",
   ]);
+});
+
+test("a document that is given in place of the other causes one problem, which says what to type", () => {
+  const isDeployment =
+    "/etc/d.yaml:1:1: this is a deployment document, not a node file; `-config` takes a node file that names it (`deployment: d.yaml`). `gateway config diff FILE` compares it with what a gateway runs, `gateway config apply FILE` puts it in force";
+  const isNodeFile =
+    "n.yaml:1:1: this is a node file, not a deployment document; name the file that its `deployment` key names. `gateway check -config FILE` checks a node file";
+  for (const text of [DEPLOYMENT, "providers: []\n", "version: 1\nprovider: []\n", "auth: ${secret:KEY}\n"])
+    assert.deepEqual(lines(readNodeFile({ name: "/etc/d.yaml", text }, references)), [isDeployment], text);
+  for (const text of [NODE, "listen: :80\n", "cluster: {}\nadmin: 1\nlisten_: :1\n"]) {
+    assert.deepEqual(lines(readDeployment({ name: "n.yaml", text }, references)), [isNodeFile], text);
+    assert.deepEqual(lines(composeDeployment([{ name: "n.yaml", text }], references)), [isNodeFile], text);
+  }
 });
 
 test("an overlay file has one operation on the provider it is named after, and no references", () => {
