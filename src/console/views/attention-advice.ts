@@ -106,7 +106,10 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
     command: "gateway get budgets -sort -used",
   },
   REFUSED: {
-    todo: "see what refused the last request, and whether that is meant",
+    todo: ({ kind }) =>
+      kind === "failure"
+        ? "repair what failed: the command names it for the last request, and the log of the node says why"
+        : "see what refused the last request, and whether that is meant",
     keys: "l shows the requests",
     command: refusedCommand,
   },

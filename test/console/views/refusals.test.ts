@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { RefusalRecord } from "../../../src/admin-api/index.ts";
+import { attentionOf } from "../../../src/console/views/attention.ts";
 import { refusalsView } from "../../../src/console/views/refusals.ts";
-import { at, contextOf, idsShown, rowsShown, startOf, whyOf } from "./traffic-fixtures.ts";
+import { at, backend, contextOf, idsShown, rowsShown, startOf, whyOf } from "./traffic-fixtures.ts";
 
 const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({
   node: "n1",
@@ -55,4 +56,43 @@ test("f goes to the cause, or to the profile of a profile's rule", () => {
     ["detector:pii", "rule:no-opus"].map((row) => ({ kind: "go", place: { view: "guardrails" }, row })),
   );
   assert.equal(whyOf(refusalsView, "follow", context, unknown), "the code says what refused it");
+});
+
+test("refusals because something failed are one alert for all callers, a warning at least and a failure if most are refused", () => {
+  const alerts = (rows: readonly RefusalRecord[], rate = 0) =>
+    attentionOf(contextOf({ list_refusals: rows, list_backends: [backend("acme", { rate })] })).map(
+      ({ severity, id, text }) => [severity, id, text],
+    );
+  const failed = (caller: string, more: Partial<RefusalRecord> = {}) =>
+    refusal({
+      caller,
+      code: "guardrail_error",
+      cause: "guardrail",
+      cause_name: "detector pii",
+      last_minute: 2,
+      ...more,
+    });
+  const rows = [failed("ci"), failed("cd"), failed("cd", { node: "n2" })];
+  const text =
+    "a failure refuses 6/min of 2 callers (guardrail_error, guardrail detector pii), more than are served; 9 in the hour, on n1, n2";
+  const id = "failure:guardrail_error:guardrail:detector%20pii";
+  assert.deepEqual(alerts(rows), [["fail", id, text]]);
+  assert.deepEqual(alerts(rows, 0.1), [["warn", id, text.replace(", more than are served", "")]]);
+
+  const signIns = failed("", {
+    ...{ caller_kind: "unrecognised", caller: null, code: "unauthenticated" },
+    ...{ cause: "credential", cause_name: "issuer_unreachable" },
+  });
+  const unknown =
+    "a failure refuses 2/min (unauthenticated, credential issuer_unreachable), more than are served; 3 in the hour, on n1";
+  assert.deepEqual(alerts([signIns]), [["fail", "failure:unauthenticated:credential:issuer_unreachable", unknown]]);
+  for (const cause_name of ["malformed", "unknown_key", "expired_token"])
+    assert.equal(alerts([{ ...signIns, cause_name }])[0]?.[0], "note", cause_name);
+  const coded = ["policy_error", "credential_unavailable", "budget_unavailable", "audit_unavailable", "overloaded"];
+  for (const code of [...coded, "internal", "no_certificate", "no_public_url", "removed"]) {
+    const row = failed("ci", { code, cause: null, cause_name: null });
+    assert.deepEqual([alerts([row])[0]?.[0], alerts([row], 1)[0]?.[0]], ["fail", "warn"], code);
+  }
+  for (const code of ["guardrail_denied", "policy_denied", "budget_exhausted", "suspended", "body_too_large"])
+    assert.equal(alerts([failed("ci", { code })])[0]?.[0], "note", code);
 });

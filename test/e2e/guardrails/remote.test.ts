@@ -3,10 +3,14 @@
  * `on_error`, without delaying others. Source: specification document 3 (`remote`).
  */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, test } from "node:test";
+import { execute } from "../../../src/cli/main.ts";
+import { bufferIo } from "../../cli/buffer-io.ts";
 import { personsIn, startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
 import { chat, mint, PROVIDER_KEY, say, startGoverned } from "../governance/support/governed.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
+import { eventually } from "../support/wait.ts";
 
 const SECRET = "analyzer-credential-5d1f";
 
@@ -93,6 +97,20 @@ test("with a slow, a failing and a garbling analyzer, each detector follows its 
   assert.match(log, /a detector failed, and requests go on without it.*"reason":"/);
   assert.match(log, /a detector failed, and requests are refused for it/);
   assert.doesNotMatch(log, new RegExp(`Jürgen|${SECRET}`));
+});
+
+test("an analyzer that fails closed is a failure in the status of the gateway, since it refuses requests", async () => {
+  analyzer.answer = (_, response) => void response.writeHead(500).end();
+  const out = await eventually("more refused than served", async () => {
+    for (let turn = 0; turn < 10; turn++) await say(gateway, { key, body: saying("hello", "system") });
+    const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: join(node.dir, "admin.sock") }, now: () => Date.now() });
+    return (await execute(["status"], io)) === 1 ? io.out() : undefined;
+  });
+  assert.match(
+    out,
+    /^! REFUSED +failure:guardrail_error:guardrail:detector%20closed +a failure refuses \d+\/min of 1 caller/m,
+  );
+  assert.match(out, /REFUSED: repair what failed/);
 });
 
 test("while an analyzer hangs, other callers are answered as fast as ever", async () => {
