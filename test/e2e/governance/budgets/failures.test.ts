@@ -86,7 +86,13 @@ test("a node stopped by SIGTERM returns its unused grant: each call is charged o
     t.diagnostic(`seed ${SEED}: ${victim.id} restarted; charged ${used}; ${tallyOf(calls)}`);
     assertOnlyUnavailable(calls);
     assertWithin(used, boundsOf(calls), `after the end of ${victim.id}, seed ${SEED}`);
-    assert.equal(used, simulator.counts().answered, "what the provider answered");
+    // A call that the end of the node cut off may have been charged without an answer.
+    const brokenCalls = calls.filter(({ end }) => end === "broken").length;
+    const { answered } = simulator.counts();
+    assert.ok(
+      used >= answered && used <= answered + brokenCalls,
+      `charged ${used}, and the provider answered ${answered}`,
+    );
   }
 });
 
