@@ -115,7 +115,7 @@ test("a node with the secret of another cluster is not admitted, and its log poi
   const stranger = await cluster.add("n2", { begin, secret: OTHER_SECRET });
   await stranger.launch();
   await until("n2 says why it is not admitted", () =>
-    /not admitted yet.*(does not trust|not trusted|closed the connection after this side's certificate)/.test(
+    /not admitted yet.*(does not trust|not trusted|closed the connection after this side's certificate).*is `cluster\.secret` the same on both nodes\?/.test(
       stranger.output(),
     ),
   );

@@ -2,6 +2,8 @@
 /** Three nodes in one process, each with its worker thread, over loopback TLS. */
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extract } from "tar-stream";
@@ -208,14 +210,27 @@ test("a node that no member admits gives up with the reason of each address, and
   t.after(() => stop.abort());
   const [stranger] = await addressesOf(["e"]);
   assert.ok(stranger !== undefined);
+  let rounds = 0;
+  const closing = createServer((socket) => {
+    rounds += 1;
+    socket.destroy();
+  }).listen(0, "127.0.0.1");
+  t.after(() => closing.close());
+  await once(closing, "listening");
+  const addresses = [own.forwardAddr, `127.0.0.1:${(closing.address() as AddressInfo).port}`];
   const wrong = {
-    ...optionsOf(t, stranger, { kind: "join", addresses: [own.forwardAddr], bootstrapAfterMs: 0 }),
+    ...optionsOf(t, stranger, { kind: "join", addresses, bootstrapAfterMs: 0 }),
     secret: "another secret of the tests, as long",
     dataDir: makeDir(t),
   };
   const { log, lines } = memoryLog();
   const joining = openCluster({ ...wrong, log }, stop.signal);
-  await until("the wrong secret is logged", () => lines.some(({ message }) => message === "not admitted yet"));
+  await until("both addresses were asked several times", () => rounds >= 4);
+  const refusals = lines.filter(
+    ({ message, fields }) => message === "not admitted yet" && fields?.["address"] === addresses[0],
+  );
+  assert.match(JSON.stringify(refusals), /is `cluster\.secret` the same on both nodes\?/);
+  assert.equal(refusals.length, 1, "the same answer of an address is logged once");
   stop.abort(new Error("enough"));
   await assert.rejects(joining, /enough/);
   assert.equal(

@@ -64,16 +64,19 @@ export async function joinCluster(
   bootstrapAfterMs: number | undefined,
   ports: JoinRequestPorts,
 ): Promise<JoinOutcome> {
-  let reported = "";
+  const reported = new Map<string, string>();
   return await join(addresses, bootstrapAfterMs, {
     ask: (address, timeoutMs) => requestJoin(address, "join", timeoutMs, ports),
     pause: (ms) => pause(ms, ports.signal),
     now: ports.now,
     onAnswer(address, answer) {
-      const line = `${address} ${answer.kind === "admitted" ? "" : answer.reason}`;
-      if (answer.kind === "admitted") ports.log.info("admitted to the cluster", { through: address });
-      else if (line !== reported) ports.log.info("not admitted yet", { address, why: answer.reason });
-      reported = line;
+      if (answer.kind === "admitted") {
+        ports.log.info("admitted to the cluster", { through: address });
+        return;
+      }
+      // The addresses are asked in turn, several times a second. An answer is logged when it differs from the last of its address.
+      if (reported.get(address) !== answer.reason) ports.log.info("not admitted yet", { address, why: answer.reason });
+      reported.set(address, answer.reason);
     },
   });
 }

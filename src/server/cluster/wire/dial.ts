@@ -169,6 +169,12 @@ function dialAs(face: DialCredential, timeoutMs: number, options: DialOptions): 
 const REJECTED = /ALERT_(?:UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)/;
 /** Node's error codes for a certificate chain that OpenSSL does not accept. */
 const UNVERIFIED = /CERT|UNABLE_TO_|ALTNAME/;
+/** Codes and alerts of a certificate that is not valid at this time: the clocks differ, not the secrets. */
+const UNTIMELY = /EXPIRED|NOT_YET_VALID/;
+
+/** Returns the likely cause of an untrusted certificate: its authority is derived from the cluster secret. */
+const causeOf = (code: string): string =>
+  UNTIMELY.test(code) ? "are the clocks of both nodes right?" : "is `cluster.secret` the same on both nodes?";
 
 function toDialError(
   error: Error | undefined,
@@ -181,14 +187,25 @@ function toDialError(
   if (stage === "connecting") return new DialError("unreachable", code, `${address}: ${cause.message}`, options);
   if (cause instanceof WireError) return new DialError("broken", "garbage", `${address}: ${cause.message}`, options);
   if (REJECTED.test(code)) {
-    return new DialError("untrusted", code, `${address} does not trust this side's certificate`, options);
+    return new DialError(
+      "untrusted",
+      code,
+      `${address} does not trust this side's certificate; ${causeOf(code)}`,
+      options,
+    );
   }
   if (stage === "handshake") {
     return UNVERIFIED.test(code)
-      ? new DialError("untrusted", code, `the certificate of ${address} is not trusted: ${code}`, options)
+      ? new DialError(
+          "untrusted",
+          code,
+          `the certificate of ${address} is not trusted: ${code}; ${causeOf(code)}`,
+          options,
+        )
       : new DialError("broken", code, `${address}: TLS failed: ${cause.message}`, options);
   }
-  return new DialError("untrusted", code, `${address} closed the connection after this side's certificate`, options);
+  const closed = `${address} closed the connection after this side's certificate; ${causeOf(code)}`;
+  return new DialError("untrusted", code, closed, options);
 }
 
 function codeOf(error: Error & { readonly code?: unknown }): string {
