@@ -17,7 +17,11 @@ export function explain({ status, code, message, cause, details }: AdminError, a
     case "unreachable":
       return { ...explainUnreachable(cause, address), isUnreachable: true };
     case "timeout":
-      return { text: `${addressText(address)}: ${message}`, isUnreachable: true };
+      return {
+        text: `${addressText(address)}: ${message}`,
+        remedy: "another node of its cluster; this one is stopped or overloaded",
+        isUnreachable: true,
+      };
     case "unintelligible":
       return {
         text: `${addressText(address)}: ${message}`,
