@@ -8,7 +8,6 @@
 import { performance } from "node:perf_hooks";
 import { runMicrotask } from "../../base/index.ts";
 import { layersIn } from "../coding/index.ts";
-import { WEB_PAGE } from "../core/dialects/index.ts";
 import { AnswerDecoding, areSupported, type DecodedSink, isEncoded, withoutFalseEncoding } from "./answer-decoding.ts";
 import { type AttemptOutcome, hideHeaderError, NoServerError, outcomeOfFailure } from "./attempt-outcome.ts";
 import { headerValue } from "./header-value.ts";
@@ -316,8 +315,9 @@ class Attempt implements AnswerHandler, DecodedSink {
     const first = answer.add(chunk);
     if (first !== undefined)
       return this.#handleErrorCheck(answer, this.#options.judge.embeddedErrorCheck?.event(first), first, false);
-    if (answer.isPage && this.#options.mapsErrors) {
-      this.#stop({ kind: "invalid", cause: new Error(WEB_PAGE) });
+    const problem = this.#options.mapsErrors ? answer.formProblem : undefined;
+    if (problem !== undefined) {
+      this.#stop({ kind: "invalid", cause: new Error(problem) });
       return true;
     }
     return answer.isWaiting || this.#release(answer);

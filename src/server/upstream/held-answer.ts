@@ -1,5 +1,5 @@
 /** Holds the beginning of an answer back until it is known whether it is an error. */
-import { isWebPage, SseSplitter } from "../core/dialects/index.ts";
+import { isWebPage, JSON_LINES, SseSplitter, WEB_PAGE } from "../core/dialects/index.ts";
 import { headerValue } from "./header-value.ts";
 
 /** Maximum number of bytes that are held back. A larger first event or body is not an error message. */
@@ -73,9 +73,10 @@ export class HeldAnswer {
     return this.#form === "body" && isNamed ? withContentType(this.headers, "application/json") : this.headers;
   }
 
-  /** Whether the body is a web page, such as the sign-in page of a proxy. */
-  get isPage(): boolean {
-    return this.#form === "page";
+  /** Returns why the form of the answer cannot be used, such as the sign-in page of a proxy; `undefined` if it may be used. */
+  get formProblem(): string | undefined {
+    if (this.#form === "page") return WEB_PAGE;
+    return this.#mustHaveContent && this.#form === "body" && isJsonLines(this.headers) ? JSON_LINES : undefined;
   }
 
   /** Returns why a complete answer without an event or a body cannot be used; `undefined` if it may be used. */
@@ -124,6 +125,9 @@ const hasContent = ({ event, data }: { readonly event: string; readonly data: st
 
 const isEventStream = (headers: readonly string[]): boolean =>
   headerValue(headers, "content-type")?.toLowerCase().startsWith("text/event-stream") === true;
+
+const isJsonLines = (headers: readonly string[]): boolean =>
+  /^application\/(?:x-)?(?:ndjson|jsonl|jsonlines)\b/i.test(headerValue(headers, "content-type") ?? "");
 
 /** Returns whether the body may be text: false if the content type is clearly another kind, such as audio, images or archives. */
 export function mayBeText(headers: readonly string[]): boolean {

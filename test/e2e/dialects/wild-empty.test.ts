@@ -58,6 +58,14 @@ const cutPage: Script = (socket) => {
   endChunks(socket);
 };
 
+/** Stream of Ollama's own API. */
+const LINES = [
+  { model: "m", message: { role: "assistant", content: "Hello" }, done: false },
+  { model: "m", message: { role: "assistant", content: "" }, done: true, prompt_eval_count: 11, eval_count: 7 },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join("");
+
 const CASES: readonly (readonly [what: string, script: Script, reason: RegExp])[] = [
   ["a stream without an event", stream(), /is empty/],
   ["an empty stream with a length", body("text/event-stream", ""), /is empty/],
@@ -74,6 +82,8 @@ const CASES: readonly (readonly [what: string, script: Script, reason: RegExp])[
   ["a web page that is called a stream", body("text/event-stream", PAGE), /web page/],
   ["a web page without a type", body("", "<html><head></head></html>"), /web page/],
   ["a web page in pieces", cutPage, /web page/],
+  ["JSON lines", body("application/x-ndjson", LINES), /a stream of JSON lines, not of events: `base_url`/],
+  ["JSON lines by another name", body("application/jsonl; charset=utf-8", LINES), /JSON lines/],
   ["an error in XML", body("application/xml", '<?xml version="1.0"?><Error/>'), /web page/],
 ];
 

@@ -88,6 +88,10 @@ const MAX_STATUS = 599;
 /** Problem of an answer that is a web page, such as the sign-in page of a proxy. */
 export const WEB_PAGE = "the answer is not JSON but a web page: the address may be wrong, or a proxy answered";
 
+/** Problem of an answer in JSON lines, in which some providers stream on the paths of an older API of their own. */
+export const JSON_LINES =
+  "the answer is a stream of JSON lines, not of events: `base_url` may lead to another API of the provider";
+
 /** Returns whether a text, without white space before it, is a web page or XML. Its first 14 characters suffice. */
 export const isWebPage = (text: string): boolean => /^<(?:!doctype|html|\?xml|head|body)/i.test(text);
 

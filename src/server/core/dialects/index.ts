@@ -10,7 +10,7 @@
  * - `usage/`: reads token usage from answers, streams and sessions
  */
 
-export { errorIn, errorInBody, errorInEvent, isWebPage, WEB_PAGE } from "./answer-error.ts";
+export { errorIn, errorInBody, errorInEvent, isWebPage, JSON_LINES, WEB_PAGE } from "./answer-error.ts";
 export {
   type AnswerText,
   type AnswerTexts,
