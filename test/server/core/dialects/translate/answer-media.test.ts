@@ -22,6 +22,14 @@ const leftOut = (what: string): string =>
   `[${what} is left out, because answers of this API cannot contain it. POST /v1/chat/completions returns it.]`;
 const AN_IMAGE = leftOut("An image (image/png, 3 bytes)");
 const SOUND = leftOut("Sound (3 bytes)");
+const VIDEOS = Array.from({ length: 300 }, (_, at) => ({
+  type: "video_url",
+  video_url: { url: `data:video/mp4;base64,${String(at).padStart(4, "0")}` },
+}));
+const MANY_NOTICES = [
+  ...Array.from({ length: 8 }, () => leftOut("A video (video/mp4, 3 bytes)")),
+  "[292 more images or files are left out, because answers of this API cannot contain them. POST /v1/chat/completions returns them.]",
+].join("\n\n");
 const generated = (format = "png"): string => `${format} ${DOT}`;
 
 interface Case {
@@ -81,6 +89,17 @@ const CASES: Readonly<Record<string, Case>> = {
       leftOut("An image"),
     ].join("\n\n"),
     items: [`![image](${WEB})\n\n![image](${WEB}&2)`, generated(), `![image](${WEB}&3)\n\n${leftOut("An image")}`],
+  },
+  "hundreds of media without a form in the client's dialect": {
+    message: { content: VIDEOS },
+    deltas: [{ content: VIDEOS.slice(0, 5) }, { content: VIDEOS.slice(5, 200) }, { content: VIDEOS.slice(200) }],
+    text: MANY_NOTICES,
+    items: [MANY_NOTICES],
+  },
+  "one medium more than has a notice of its own": {
+    message: { content: VIDEOS.slice(0, 9) },
+    text: MANY_NOTICES.replace("292 more images or files are", "1 more image or file is").replaceAll("them", "it"),
+    items: [MANY_NOTICES.replace("292 more images or files are", "1 more image or file is").replaceAll("them", "it")],
   },
   "sound with its transcript": {
     message: { content: null, audio: { id: "audio_1", data: DOT, transcript: "Hello there", expires_at: 1 } },

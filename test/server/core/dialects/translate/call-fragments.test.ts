@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { foldAnswer } from "../../../../../src/server/core/dialects/translate/fold-answer.ts";
+import { AnswerProblem } from "../../../../../src/server/core/dialects/translate/types.ts";
 import { messageOf, termsOf as messagesTerms, translate as toMessages } from "./to-messages-answer-support.ts";
 import { responseOf, termsOf, translate } from "./to-responses-answer-support.ts";
 
@@ -234,4 +235,23 @@ test("arguments that follow a call which has ended make the answer invalid", () 
   const late = [[whole], [second("{")], [piece('{"b":2}')]];
   const { problem } = toMessages([streamOf(late)], messagesTerms(undefined));
   assert.equal(problem, "more follows the arguments of a tool call");
+});
+
+const nthPiece = (at: number): string => String(at).padStart(64, "x");
+
+test("a name in pieces without end makes the answer invalid, and one of 4,096 characters does not", () => {
+  // Pieces are distinct, since a repeated name is no piece.
+  const inPieces = (count: number): readonly Piece[] => [
+    ...Array.from({ length: count }, (_, at) => [
+      { index: 0, ...(at === 0 && { id: "call_1" }), function: { name: nthPiece(at) } },
+    ]),
+    [piece(A)],
+  ];
+  const longest: readonly FoundCall[] = [["call_1", Array.from({ length: 64 }, (_, at) => nthPiece(at)).join(""), A]];
+  for (const read of Object.values(READERS)) assert.deepEqual(read(streamOf(inPieces(64))), longest);
+  const endless = streamOf(inPieces(65));
+  const problem = "the name of a tool call is too long";
+  assert.equal(toMessages([endless], messagesTerms(undefined)).problem, problem);
+  assert.equal(translate("chat", [endless], termsOf()).problem, problem);
+  assert.throws(() => foldAnswer("chat", String(endless)), new AnswerProblem(problem));
 });

@@ -50,6 +50,9 @@ const NAMES: Readonly<Record<Media, string>> = {
 /** Length from which a transcript that arrives after text is no longer kept until the end, in UTF-16 units. */
 const MAX_KEPT = 1 << 20;
 
+/** Maximum number of notices in an answer. The media beyond it get one notice with their number, at the end. */
+const MAX_NOTICES = 8;
+
 const DATA_URL = /^data:([^;,]*)[^,]*,/;
 const WEB_URL = /^https?:\/\/\S+$/;
 const IMAGE_TYPE = /^image\/([a-z0-9.+-]+)$/i;
@@ -72,6 +75,8 @@ export class AnswerContent {
   /** Whether the next text begins a new paragraph, since a notice or a link precedes it. */
   #needsBreak = false;
   #audioLength = 0;
+  /** Number of images, videos and files that the client's dialect has no form for. */
+  #omitted = 0;
 
   /** `takesImage` returns whether the client's dialect has a form for the image. */
   constructor(takesImage: (data: string) => boolean) {
@@ -91,14 +96,19 @@ export class AnswerContent {
     return found;
   }
 
-  /** Returns what is known only at the end of the answer: a transcript that the text does not repeat, and the notice in place of sound. */
+  /**
+   * Returns what is known only at the end of the answer: a transcript that the text does not repeat, the notice in place of
+   * sound, and the number of media without a notice of their own.
+   */
   end(): readonly ContentPart[] {
     const found: ContentPart[] = [];
     const transcript = this.#transcript.trim();
     const isRepeated = this.#transcript.length === this.#textLength;
     if (transcript !== "" && !isRepeated) this.#addParagraph(found, transcript);
     if (this.#audioLength > 0) this.#addParagraph(found, notice("audio", "", this.#audioLength));
+    if (this.#omitted > MAX_NOTICES) this.#addParagraph(found, summaryNotice(this.#omitted - MAX_NOTICES));
     this.#audioLength = 0;
+    this.#omitted = 0;
     return found;
   }
 
@@ -139,7 +149,8 @@ export class AnswerContent {
     const data = source.slice(prefix.length);
     const format = (IMAGE_TYPE.exec(type)?.[1] ?? "png").toLowerCase();
     if (media !== "image" || data === "" || !this.#takesImage(data)) {
-      this.#addParagraph(found, notice(media, type, data.length));
+      this.#omitted += 1;
+      if (this.#omitted <= MAX_NOTICES) this.#addParagraph(found, notice(media, type, data.length));
       return;
     }
     found.push({ image: { format, data } });
@@ -183,6 +194,12 @@ function notice(media: Media, type: string, length: number): string {
   const details = [type, sizeText(length)].filter((detail) => detail !== "").join(", ");
   const name = details === "" ? NAMES[media] : `${NAMES[media]} (${details})`;
   return `[${name} is left out, because answers of this API cannot contain it. POST /v1/chat/completions returns it.]`;
+}
+
+/** Returns the text that stands in place of further media. */
+function summaryNotice(count: number): string {
+  const [what, them] = count === 1 ? ["1 more image or file is", "it"] : [`${count} more images or files are`, "them"];
+  return `[${what} left out, because answers of this API cannot contain ${them}. POST /v1/chat/completions returns ${them}.]`;
 }
 
 function sizeText(base64Length: number): string {

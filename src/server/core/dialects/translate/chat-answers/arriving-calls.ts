@@ -6,7 +6,11 @@
  * takes precedence over the index, and a fragment without a name and an id always continues a call.
  */
 
+import { AnswerProblem } from "../types.ts";
 import { ArgumentsScan } from "./arguments-scan.ts";
+
+/** Maximum length of a name, in UTF-16 units. Without it, a provider that sends pieces without end would fill the memory. */
+const MAX_NAME_LENGTH = 4_096;
 
 /** Tool call, or a fragment of one. Members that the provider left out are empty. */
 export interface CallPart {
@@ -32,10 +36,11 @@ export class ArrivingCalls {
   /** Latest call that began without an index. */
   #unindexedCall: Call | undefined;
 
-  /** Returns the call of the fragment, a new one if the fragment begins it. */
+  /** Returns the call of the fragment, a new one if the fragment begins it. Throws `AnswerProblem` if its name is too long. */
   callOf(part: CallPart): Call {
     const call = this.#known(part) ?? { id: "", name: "", scan: new ArgumentsScan() };
     call.name = nameWith(call, part.name);
+    if (call.name.length > MAX_NAME_LENGTH) throw new AnswerProblem("the name of a tool call is too long");
     if (part.id !== "" && call.id === "") {
       call.id = part.id;
       this.#byId.set(idKey(part), call);
