@@ -55,4 +55,5 @@ export {
   type UpstreamChannel,
 } from "./provider.ts";
 export type { ProviderError } from "./provider-error.ts";
+export { retryAfterMs } from "./retry-policy.ts";
 export type { PickerFeedback, Route, Routed, Server } from "./server.ts";

@@ -305,6 +305,29 @@ test("an idle stream is kept alive only if the gateway writes it", async () => {
   assert.doesNotMatch(passed.text, /keep-alive/);
 });
 
+test("a wait in milliseconds alone reaches a client of another dialect in seconds too", async () => {
+  const busy = (...headers: readonly string[]): Script => {
+    const body = JSON.stringify({ error: { message: "Slow down.", type: "rate_limit_error" } });
+    return (socket) => reply(socket, { status: 429, headers: ["Content-Type: application/json", ...headers], body });
+  };
+  const cases: readonly (readonly [headers: readonly string[], seconds: string | null])[] = [
+    [["retry-after-ms: 1500"], "2"],
+    [["Retry-After-Ms: 20"], "1"],
+    [["retry-after-ms: 0"], "0"],
+    [["retry-after-ms: soon"], null],
+    [["retry-after-ms: 1500", "Retry-After: 7"], "7"],
+    [[], null],
+  ];
+  for (const [headers, seconds] of cases) {
+    oc.script = busy(...headers);
+    am.script = busy(...headers);
+    for (const answer of [await asMessages(), await asMessages({ stream: true }), await ask("am-1")]) {
+      assert.equal(answer.status, 429);
+      assert.equal(answer.headers.get("retry-after"), seconds, String(headers));
+    }
+  }
+});
+
 test("a timeout is charged its input, and an unreached upstream nothing", async () => {
   oc.script = () => undefined;
   const units = await spent(() => ask("slow").then(({ status }) => assert.equal(status, 504)));

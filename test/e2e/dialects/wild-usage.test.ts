@@ -3,8 +3,10 @@
  * told. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
+import type { Socket } from "node:net";
 import { after, test } from "node:test";
 import { say } from "../governance/support/governed.ts";
+import { endChunks, type Script, startEvents, writeChunk } from "../support/upstream.ts";
 import { assertIncludes } from "./support/includes.ts";
 import { chunkOf } from "./support/unasked.ts";
 import { completion, data, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
@@ -42,6 +44,59 @@ test("counts written as texts or fractions are charged, whole and streamed, in e
   am.script = json({ input_tokens: "12" });
   const counted = await say(gateway, { key, path: "/v1/responses/input_tokens", body: { model: "am-1", input: "a" } });
   assert.match(counted.text, /"input_tokens":12\b/);
+});
+
+test("usage after `[DONE]` is charged and shown, at once or later, and its absence delays no end for long", async () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 };
+  const text = [data(chunkOf(0, { content: "fine" }, "stop")), "data: [DONE]\n\n"];
+  const begin = (socket: Socket): void => {
+    startEvents(socket);
+    for (const event of text) writeChunk(socket, event);
+  };
+  const late: Script = (socket) => {
+    begin(socket);
+    setTimeout(() => {
+      writeChunk(socket, data({ choices: [], usage }));
+      endChunks(socket);
+    }, 100);
+  };
+  const shown = /"text":"fine".*message_delta.*"input_tokens":12.*"output_tokens":5.*message_stop/s;
+  for (const script of [
+    stream(...text, data({ choices: [], usage })),
+    stream(`${text.join("")}${data({ usage })}`),
+    late,
+  ]) {
+    oc.script = script;
+    assert.equal(await spent(() => ask("oc-1", { stream: true, ...USED })), 17);
+    assert.equal(await spent(async () => assert.match((await asMessages({ stream: true })).text, shown)), 17);
+    const responding = async (): Promise<void> => {
+      const answer = await say(gateway, {
+        ...{ key, path: "/v1/responses" },
+        body: { model: "chat-1", input: "a", stream: true },
+      });
+      assert.match(answer.text, /response\.completed.*"input_tokens":12.*"output_tokens":5/);
+    };
+    assert.equal(await spent(responding), 17);
+  }
+  const endless: Script = (socket) => {
+    begin(socket);
+    const timer = setInterval(() => writeChunk(socket, ": waiting\n\n"), 50);
+    socket.once("close", () => clearInterval(timer));
+  };
+  const cut: Script = (socket) => {
+    begin(socket);
+    setTimeout(() => socket.destroy(), 100);
+  };
+  const flooding: Script = (socket) => {
+    begin(socket);
+    for (let at = 0; at < 100; at += 1) writeChunk(socket, data({ choices: [], more: "x".repeat(2_000) }));
+  };
+  for (const script of [stream(...text), begin, endless, cut, flooding]) {
+    oc.script = script;
+    const { text: answer } = await asMessages({ stream: true });
+    assert.match(answer, /"text":"fine".*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/s);
+    assert.doesNotMatch(answer, /event: error/);
+  }
 });
 
 test("tokens that only the total shows are output, and the cache that a bridge leaves out is input", async () => {

@@ -156,8 +156,9 @@ export interface StreamTranslation {
    */
   endWithFailure?(failure: { readonly code: string; readonly message: string }): string;
   /**
-   * State of the stream. `ended`: the answer is complete. `failed`: the provider's own error was sent to the client as the last
+   * State of the stream. `ending`: the provider's answer is complete, but its usage may still follow; `end` writes the last
+   * frames without it. `ended`: the answer is complete. `failed`: the provider's own error was sent to the client as the last
    * frame.
    */
-  readonly state: "open" | "ended" | "failed";
+  readonly state: "open" | "ending" | "ended" | "failed";
 }

@@ -19,15 +19,18 @@ import {
 } from "../../../core/dialects/index.ts";
 import { BodyBuffer, type RequestMemory } from "../../../memory/index.ts";
 import { type Downstream, headerValue } from "../../../upstream/index.ts";
-import { lowerCase } from "../../headers.ts";
 import type { AnswerMeter, MeteredParts } from "../../metering/index.ts";
+import { translatedHeaders } from "./translated-headers.ts";
 
 /** Maximum size of an answer that is not a stream. No real completion is larger. */
 const MAX_WHOLE_BYTES = 32 << 20;
 /** Maximum size of an error that is parsed. For a larger one the client gets only the status. */
 const MAX_ERROR_BYTES = 1 << 20;
 
-/** Limits for data that a provider sends after its answer is complete. Beyond either, the connection is closed. */
+/**
+ * Limits for data that a provider sends after its answer is complete, and for the wait for usage after it. Beyond either, the
+ * connection is closed.
+ */
 const MAX_TRAILING_BYTES = 64 << 10;
 const MAX_TRAILING_MS = 1_000;
 
@@ -36,10 +39,6 @@ const OWN_ID = /^[\w-]{1,64}$/;
 
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 const JSON_TYPE = "application/json";
-const CONTENT_TYPE = "content-type";
-const CONTENT_LENGTH = "content-length";
-const REQUEST_ID = "request-id";
-const LONG_REQUEST_ID = "x-request-id";
 const BLANK_LINE = Buffer.from("\n\n");
 const NOTHING = "";
 const NO_BYTES = Buffer.alloc(0);
@@ -139,7 +138,11 @@ class TranslatedAnswer implements Downstream {
     }
     if (this.#mode === "stream" || this.#mode === "passing") {
       const type = this.#mode === "stream" ? EVENT_STREAM : undefined;
-      this.#to.start(status, statusText, type === undefined ? headers : this.#answerHeaders(type, undefined));
+      this.#to.start(
+        status,
+        statusText,
+        type === undefined ? headers : translatedHeaders(this.#headers, type, undefined),
+      );
       return;
     }
     this.#begunAt = performance.now();
@@ -149,7 +152,7 @@ class TranslatedAnswer implements Downstream {
     if (this.#meteredParts === "bytes") this.#options.meter?.readBytes(chunk);
     switch (this.#mode) {
       case "stream":
-        return this.#writeEvents(this.#splitter.push(chunk)) && this.#accountForEvent();
+        return this.#writeEvents(this.#splitter.push(chunk)) && this.#accountForEvent() && this.#limitEnding(chunk);
       case "passing":
         return this.#to.write(chunk);
       case "over":
@@ -182,6 +185,10 @@ class TranslatedAnswer implements Downstream {
 
   breakOff(cause: Error): void {
     if (this.#mode === "over") return;
+    if (this.#isEnding) {
+      this.#endStream();
+      return;
+    }
     this.#mode = "over";
     this.#options.meter?.breakAnswer();
     this.#to.breakOff(cause);
@@ -195,7 +202,7 @@ class TranslatedAnswer implements Downstream {
       for (const event of events) {
         if (event.data !== undefined && this.#meteredParts === "events") this.#options.meter?.readEvent(event.data);
         frames += framesOf(translation, event);
-        if (translation.state !== "open") break;
+        if (isOver(translation)) break;
       }
     });
     const hasRoom = frames === NOTHING || this.#to.write(Buffer.from(frames));
@@ -203,6 +210,25 @@ class TranslatedAnswer implements Downstream {
     else if (translation.state === "failed") this.#endFailed();
     else if (translation.state === "ended") this.#endComplete();
     return hasRoom || translation.state !== "open";
+  }
+
+  /** Whether the answer is complete, but its usage may still follow. */
+  get #isEnding(): boolean {
+    return this.#mode === "stream" && this.#translation?.state === "ending";
+  }
+
+  /** Limits the wait for usage after a complete answer, since the client waits too. Returns true. */
+  #limitEnding(chunk: Buffer): boolean {
+    if (!this.#isEnding) return true;
+    this.#trailingBytes += chunk.length;
+    if (this.#trailingBytes > MAX_TRAILING_BYTES) this.#endWithoutUsage();
+    else this.#trailingTimer ??= setTimeout(() => this.#endWithoutUsage(), MAX_TRAILING_MS);
+    return true;
+  }
+
+  #endWithoutUsage(): void {
+    this.#endStream();
+    this.#abortAttempt?.();
   }
 
   /**
@@ -213,6 +239,7 @@ class TranslatedAnswer implements Downstream {
     this.#mode = "over";
     this.#options.meter?.endAnswer();
     this.#to.end();
+    clearTimeout(this.#trailingTimer);
     this.#trailingTimer = setTimeout(() => this.#abortAttempt?.(), MAX_TRAILING_MS);
   }
 
@@ -266,7 +293,7 @@ class TranslatedAnswer implements Downstream {
     // A slow client may need a long time to read it.
     if (!this.#orGiveUp(() => this.#options.answerMemory.hold(body.length))) return;
     this.#mode = "over";
-    this.#to.start(status, this.#statusText, this.#answerHeaders(type, body.length));
+    this.#to.start(status, this.#statusText, translatedHeaders(this.#headers, type, body.length));
     this.#to.write(body);
     this.#to.end();
   }
@@ -314,32 +341,6 @@ class TranslatedAnswer implements Downstream {
     if (recorder === undefined) return new Stamp(created, requestId);
     return { created, now: () => Math.floor(now() / 1_000), ...recorder };
   }
-
-  /**
-   * Returns the provider's headers without those that describe its body. The provider's request id is included under the names
-   * that the SDKs of both dialects read.
-   */
-  #answerHeaders(type: string, length: number | undefined): string[] {
-    const pairs: string[] = [];
-    let requestId: string | undefined;
-    let isNamed = false;
-    let isNamedLong = false;
-    for (let at = 0; at < this.#headers.length; at += 2) {
-      const written = this.#headers[at] as string;
-      const name = lowerCase(written);
-      const value = this.#headers[at + 1] as string;
-      if (name === "content-type" || name === "content-length" || name === "content-encoding") continue;
-      if (name === "request-id") isNamed = true;
-      if (name === "x-request-id") isNamedLong = true;
-      if (name === "request-id" || name === "x-request-id") requestId = value;
-      pairs.push(written, value);
-    }
-    if (requestId !== undefined && !isNamedLong) pairs.push(LONG_REQUEST_ID, requestId);
-    if (requestId !== undefined && !isNamed) pairs.push(REQUEST_ID, requestId);
-    pairs.push(CONTENT_TYPE, type);
-    if (length !== undefined) pairs.push(CONTENT_LENGTH, String(length));
-    return pairs;
-  }
 }
 
 /** Stamp of an answer. The seed is computed on demand, because few answers need it. */
@@ -369,8 +370,10 @@ function problemOf(work: () => void): AnswerProblem | undefined {
   }
 }
 
+const isOver = ({ state }: StreamTranslation): boolean => state === "ended" || state === "failed";
+
 function framesOf(translation: StreamTranslation, { event, data, bytes }: SseEvent): string {
-  if (data !== undefined) return translation.state === "open" ? translation.translateEvent(event, data) : NOTHING;
+  if (data !== undefined) return isOver(translation) ? NOTHING : translation.translateEvent(event, data);
   if (bytes.length > MAX_EVENT_BYTES) throw new AnswerProblem("an event of the provider is too long");
   // A block without data is a comment or a lone field. It serves as a heartbeat.
   return bytes.length > BLANK_LINE.length && translation.state === "open" ? translation.keepAlive() : NOTHING;

@@ -2,7 +2,11 @@
 import { readFileSync } from "node:fs";
 import { SseSplitter } from "../../../../../src/server/core/dialects/sse.ts";
 import { openChunkStream } from "../../../../../src/server/core/dialects/translate/to-compat/chunk-stream.ts";
-import type { AnswerStamp, AnswerTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
+import type {
+  AnswerStamp,
+  AnswerTerms,
+  StreamTranslation,
+} from "../../../../../src/server/core/dialects/translate/types.ts";
 
 export const STAMP: AnswerStamp = { created: 1_790_000_000, seed: "s1" };
 
@@ -75,7 +79,7 @@ function blockOf(event: unknown): string {
 
 interface Translated {
   readonly frames: string;
-  readonly state: "open" | "ended" | "failed";
+  readonly state: StreamTranslation["state"];
 }
 
 /** Translates every event of the pieces; `end` is not called. Comments count as pings. */

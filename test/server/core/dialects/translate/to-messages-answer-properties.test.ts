@@ -277,7 +277,8 @@ test("unlimited calls are a problem and not a memory leak", () => {
 });
 
 test("nothing follows after an end or a failure", () => {
-  const hi = JSON.stringify({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] });
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const hi = JSON.stringify({ choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }], usage });
   for (const [last, state] of [
     ["[DONE]", "ended"],
     ['{"error":{"message":"No"}}', "failed"],

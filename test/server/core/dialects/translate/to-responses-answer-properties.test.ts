@@ -257,7 +257,10 @@ test("a hundred thousand deltas, a thousand calls and four MiB of arguments form
   for (let index = 0; index < 1_000; index++) call(index, "{}");
   call(1_000, `{"a":"${"x".repeat(4 << 20)}"}`);
   stream.translateEvent("", JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] }));
-  const last = stream.translateEvent("", "[DONE]");
+  // Without usage, which may follow, the answer has only its end.
+  assert.equal(stream.translateEvent("", "[DONE]"), "");
+  assert.equal(stream.state, "ending");
+  const last = stream.end();
   assert.equal(stream.state, "ended");
   const output = eventsOf(last).at(-1)?.response?.["output"] as readonly { readonly arguments?: string }[];
   assert.equal(output.length, 1_002);
@@ -272,6 +275,7 @@ test("nothing follows after an end or a failure", () => {
     const stream = responsesReading("chat", termsOf()).openStream(STAMP) ?? assert.fail();
     assert.equal(stream.keepAlive(), ": ping\n\n");
     stream.translateEvent("", delta({ content: "Hi" }));
+    stream.translateEvent("", JSON.stringify({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }));
     assert.notEqual(stream.translateEvent("", last), "");
     assert.equal(stream.state, state);
     const after = [

@@ -2,8 +2,8 @@
  * Reads the chunks of a compat stream for a sink. Source: dialects reference, 3.3 (with its deviations) and 9.2.
  *
  * Several choices are parts of one answer, since no client of another form asks for alternatives. The finish reason and the
- * usage are kept until the provider ends the stream, since usage may come last or on any chunk. A stream that ends without a
- * finish reason or `[DONE]` ended too early.
+ * usage are kept until the provider ends the stream, since usage may come last or on any chunk, and some providers send it even
+ * after `[DONE]`. A stream that ends without a finish reason or `[DONE]` ended too early.
  */
 
 import { listOf, objectOf, tryParseJson, type Values } from "../../json/json-values.ts";
@@ -67,10 +67,10 @@ class ChunkReader implements StreamTranslation {
   }
 
   translateEvent(name: string, data: string): string {
-    if (this.#state !== "open") return "";
     const text = data.trim();
-    if (text === "") return "";
-    if (text === DONE) return this.#finish();
+    if (this.#state === "ending") return this.#lateUsage(text);
+    if (this.#state !== "open" || text === "") return "";
+    if (text === DONE) return this.#done();
     const value = tryParseJson(text);
     if (name === "error" || reportsError(value)) return this.#fail(value ?? parseErrorData(text));
     const chunk = objectOf(value);
@@ -85,6 +85,7 @@ class ChunkReader implements StreamTranslation {
   }
 
   end(): string {
+    if (this.#state === "ending") return this.#finish();
     if (this.#state !== "open") return "";
     if (this.#finishReason === "") throw new StreamEndedEarly();
     return this.#finish();
@@ -122,8 +123,20 @@ class ChunkReader implements StreamTranslation {
     this.#sink.writeDelta(deltaObject, choice, written);
   }
 
-  #finish(): string {
+  #done(): string {
     if (!this.#hasStarted) throw new StreamEndedEarly("its answer began");
+    if (this.#usage !== undefined) return this.#finish();
+    this.#state = "ending";
+    return "";
+  }
+
+  /** Finishes the answer if an event after `[DONE]` has the usage. Such an event cannot add content. */
+  #lateUsage(text: string): string {
+    this.#usage = usageAnywhere(objectOf(tryParseJson(text)) ?? {});
+    return this.#usage === undefined ? "" : this.#finish();
+  }
+
+  #finish(): string {
     if (this.#withSources !== undefined && !this.#hasAnnotations) {
       this.#sink.writeDelta({ annotations: sourceAnnotations(this.#withSources) }, {}, UNCHANGED);
     }

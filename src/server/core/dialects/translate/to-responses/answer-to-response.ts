@@ -67,6 +67,7 @@ class ResponseStream implements StreamTranslation {
   }
 
   endWithFailure(failure: Failure): string {
-    return this.#reader.state === "open" ? this.#writer.fail(failure, undefined) : "";
+    const { state } = this.#reader;
+    return state === "open" || state === "ending" ? this.#writer.fail(failure, undefined) : "";
   }
 }
