@@ -352,7 +352,7 @@ const BROKEN: readonly Shot[] = [
     title: "The last that was known, while no gateway answers",
     node: "n3",
     async act(terminal, { n3 }) {
-      await terminal.until(/team-research[\s\S]*beta-labs/);
+      await terminal.until(/acme-chat[\s\S]*team-research/);
       await n3.stop();
       await terminal.until(/OFFLINE since .*retry in/);
     },
