@@ -73,9 +73,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
   const [first] = cluster.nodes as readonly [TestNode, TestNode, TestNode];
   const client = createAdminClient({ address: { kind: "socket", path: first.socketPath } });
   t.after(() => client.close());
-  for (const { id, nodeClient } of cluster.nodes) {
-    await until(`${id} is ready`, async () => (JSON.parse(await nodeClient.report()) as { ready: boolean }).ready);
-  }
+  await cluster.serving();
   const keyOf = async (profile: string) => (await client.call("create_key", { body: { name: profile, profile } })).key;
   const [large = "", small = ""] = [await keyOf("large"), await keyOf("small")];
   await cluster.caughtUp();

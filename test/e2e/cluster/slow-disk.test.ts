@@ -42,6 +42,7 @@ test("a follower with a slow disk serves callers that it has no allowance for ye
   const cluster = await createCluster(t, { ids: THREE, settings: { deployment } });
   for (const node of cluster.nodes) node.settings = { ...node.settings, listen: `127.0.0.1:${await freePort()}` };
   await cluster.startAll();
+  await cluster.serving();
   const leader = cluster.node(await cluster.leader());
   const follower = cluster.nodes.find(({ id }) => id !== leader.id) as TestNode;
   const client = createAdminClient({ address: { kind: "socket", path: leader.socketPath } });

@@ -63,6 +63,8 @@ export interface TestCluster {
   leader(among?: readonly string[]): Promise<string>;
   /** Resolves when all running nodes have applied what the leader has. */
   caughtUp(): Promise<void>;
+  /** Resolves when all running nodes are ready: a leader is known and the configuration is in force. */
+  serving(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -145,6 +147,11 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
         const standings = await Promise.all(asked.map((node) => node.nodeClient.status()));
         return agreedLeader(asked, standings);
       });
+    },
+    async serving() {
+      for (const { id, nodeClient } of running()) {
+        await until(`${id} is ready`, async () => (JSON.parse(await nodeClient.report()) as { ready: boolean }).ready);
+      }
     },
     async caughtUp() {
       await until("all nodes have the same log applied", async () => {
