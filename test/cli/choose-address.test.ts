@@ -44,11 +44,11 @@ const REFUSED: readonly (readonly [flags: readonly string[], env: Env, words: Re
   [[], { GATEWAY_ADMIN_URL: "https://a:hunter2@b" }, /GATEWAY_ADMIN_URL contains a user name or password/],
 ];
 
-for (const [flags, env, words] of REFUSED) {
+for (const [flags, env, message] of REFUSED) {
   test(`${flags.join(" ") || "no flag"} with ${JSON.stringify(env)} is a usage error`, async () => {
     const io = bufferIo({ env });
     assert.equal(await execute(["admin", ...flags, "keys"], io), 2);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
     assert.doesNotMatch(io.err(), /hunter2/);
   });
 }
@@ -74,10 +74,10 @@ test("a missing socket and one without a listener are unreachable, each with a r
 });
 
 test("a port without a listener and an unresolvable name are unreachable", async () => {
-  const [status, words] = await failure(["-url", "http://127.0.0.1:1"]);
+  const [status, message] = await failure(["-url", "http://127.0.0.1:1"]);
   assert.equal(status, 3);
   assert.match(
-    words,
+    message,
     /^gateway query: cannot reach http:\/\/127\.0\.0\.1:1: nothing listens there\ntry: .*admin\.listen/,
   );
   const [unnamed, unnamedWords] = await failure(["-url", "https://gateway.invalid"]);
@@ -87,9 +87,9 @@ test("a port without a listener and an unresolvable name are unreachable", async
 
 test("TLS to a plain server is reported as such", async (t) => {
   const url = (await onPort(t, (_request, response) => response.end())).replace("http:", "https:");
-  const [status, words] = await failure(["-url", url]);
+  const [status, message] = await failure(["-url", url]);
   assert.equal(status, 3);
-  assert.match(words, /it does not speak TLS\ntry: -url http:\/\/127/);
+  assert.match(message, /it does not speak TLS\ntry: -url http:\/\/127/);
 });
 
 test("a refusal has its code, and a remedy if one is known", async (t) => {
@@ -100,32 +100,32 @@ test("a refusal has its code, and a remedy if one is known", async (t) => {
     [503, "no_leader", /^try: again in a moment$/m],
   ] as const) {
     const url = await onPort(t, (_request, response) => json(response, status, refusal(code, "No.")));
-    const [exit, words] = await failure(["-url", `${url}/team`], env);
+    const [exit, message] = await failure(["-url", `${url}/team`], env);
     assert.equal(exit, 1);
-    assert.match(words, new RegExp(`^gateway query: ${status} ${code}: No\\.$`, "m"));
-    if (remedy === undefined) assert.doesNotMatch(words, /try:/);
-    else assert.match(words, remedy);
+    assert.match(message, new RegExp(`^gateway query: ${status} ${code}: No\\.$`, "m"));
+    if (remedy === undefined) assert.doesNotMatch(message, /try:/);
+    else assert.match(message, remedy);
   }
 });
 
 test("an action of unknown outcome comes with the advice to look first", async (t) => {
   const error = { code: "no_leader", message: "It may yet be applied.", details: { outcome: "unknown" } };
   const url = await onPort(t, (_request, response) => json(response, 503, { error }));
-  const [, words] = await failure(["-url", url]);
-  assert.match(words, /^try: again, after checking whether it was already done$/m);
+  const [, message] = await failure(["-url", url]);
+  assert.match(message, /^try: again, after checking whether it was already done$/m);
 });
 
 test("a gateway's text reaches the terminal without control characters", async (t) => {
   const { socket } = await standIn(t, (_asked, response) =>
     json(response, 403, refusal("forbidden", "No\u001b[2J\n\u202eoops")),
   );
-  const [, words] = await failure(["-socket", socket]);
-  assert.equal(words, "gateway query: 403 forbidden: No\\u001b[2J\\n\\u202eoops\n");
+  const [, message] = await failure(["-socket", socket]);
+  assert.equal(message, "gateway query: 403 forbidden: No\\u001b[2J\\n\\u202eoops\n");
 });
 
 test("an answer that is not from an admin API is named as such", async (t) => {
   const { socket } = await standIn(t, (_asked, response) => response.writeHead(502).end("<html>"));
-  const [status, words] = await failure(["-socket", socket]);
+  const [status, message] = await failure(["-socket", socket]);
   assert.equal(status, 1);
-  assert.match(words, /The answer \(502\) is not JSON\.\ntry: .*admin API/);
+  assert.match(message, /The answer \(502\) is not JSON\.\ntry: .*admin API/);
 });

@@ -14,7 +14,7 @@ import { atEnd } from "../e2e/support/wait.ts";
 import { bufferIo } from "./buffer-io.ts";
 
 const never = new AbortController().signal;
-const quiet = { signal: never, onProgress: () => undefined };
+const ignoringProgress = { signal: never, onProgress: () => undefined };
 const PACK = "baseline-secrets";
 const owned = (text: string, others: Partial<OwnedDocument> = {}): OwnedDocument => ({
   source: "default",
@@ -37,7 +37,7 @@ test("each built-in pack reports what an empty document has of it", async () => 
 test("a pack is tested: its objects, the text, the compiler and its own cases; then it is reported present", async () => {
   const ports = createDocumentPorts(bufferIo({}));
   const id = PACK;
-  const trial = await ports.tryPack(owned("# mine\n"), [id], quiet);
+  const trial = await ports.tryPack(owned("# mine\n"), [id], ignoringProgress);
   assert.deepEqual(trial.problems, []);
   assert.ok(trial.objects.length > 0 && trial.objects.every(({ change }) => change === "added"));
   assert.equal(trial.cases?.passes, true, trial.cases?.lines.join("\n"));
@@ -47,13 +47,13 @@ test("a pack is tested: its objects, the text, the compiler and its own cases; t
   const again = await ports.packs(owned(after), [], never);
   const now = again.find(({ name }) => name === id);
   assert.equal(now?.there, now?.objects);
-  assert.equal((await ports.tryPack(owned(after), [id], quiet)).change?.after, after);
+  assert.equal((await ports.tryPack(owned(after), [id], ignoringProgress)).change?.after, after);
 });
 
 test("a document that this machine cannot compile is left to the gateway", async () => {
   const ports = createDocumentPorts(bufferIo({ env: {} }));
   const text = "providers:\n  - name: a\n    type: compat\n    base_url: ${NOT_SET_HERE}\n    models: [m]\n";
-  const trial = await ports.tryPack(owned(text), [PACK], quiet);
+  const trial = await ports.tryPack(owned(text), [PACK], ignoringProgress);
   assert.equal(trial.compiling?.kind, "not_here", JSON.stringify(trial.compiling));
 });
 
@@ -75,11 +75,11 @@ test("a file that owns the document is written with a higher version, and only o
   const file = join(folder, "deployment.yaml");
   const text = "version: 7 # seven\n";
   const ports = createDocumentPorts(bufferIo({ cwd: folder }));
-  const tryIt = () => ports.tryPack(owned(text, { file }), [PACK], quiet);
+  const tryIt = () => ports.tryPack(owned(text, { file }), [PACK], ignoringProgress);
   assert.match((await tryIt()).blockedReason ?? "", /is not on this machine/);
   const elsewhere = owned(text, { file: "/nowhere/deployment.yaml" });
   assert.match(
-    (await ports.tryPack(elsewhere, [PACK], quiet)).blockedReason ?? "",
+    (await ports.tryPack(elsewhere, [PACK], ignoringProgress)).blockedReason ?? "",
     /is not on this machine \(there is no directory/,
   );
   await writeFile(file, "version: 6\n");
@@ -128,10 +128,10 @@ test("a folder holds packs, a broken one is reported in its row, and one that bu
   assert.match(named.get("./packs/broken")?.problem ?? "", /the pack '\.\/packs\/broken' is refused/);
   assert.match(named.get("./nowhere")?.problem ?? "", /cannot be read: there is no such file/);
   assert.match(named.get("./packs/notes")?.problem ?? "", /is not a pack, and no folder in it is one/);
-  const trial = await ports.tryPack(owned(""), ["./packs/more", "./packs/ours"], quiet);
+  const trial = await ports.tryPack(owned(""), ["./packs/more", "./packs/ours"], ignoringProgress);
   assert.deepEqual(trial.problems, []);
   assert.ok(trial.objects.some(({ pack }) => pack === "ours"));
-  await assert.rejects(ports.tryPack(owned(""), ["./packs/more"], quiet), /ours/);
+  await assert.rejects(ports.tryPack(owned(""), ["./packs/more"], ignoringProgress), /ours/);
 });
 
 test("a test reports its progress and ends with its signal", async (t) => {
@@ -146,12 +146,15 @@ test("a test reports its progress and ends with its signal", async (t) => {
   const reported: string[] = [];
   const tried = ports.tryPack(owned(""), ["./packs/ours"], {
     signal: stop.signal,
-    onProgress(words) {
-      reported.push(words);
-      if (/^2 of 3000/.test(words)) stop.abort(new Error("stopped by the test"));
+    onProgress(message) {
+      reported.push(message);
+      if (/^2 of 3000/.test(message)) stop.abort(new Error("stopped by the test"));
     },
   });
   await assert.rejects(tried, /stopped by the test/);
   assert.equal(reported.at(-1), "2 of 3000 of its own cases");
-  await assert.rejects(ports.tryPack(owned(""), ["./packs/ours"], { ...quiet, signal: stop.signal }), /stopped by the/);
+  await assert.rejects(
+    ports.tryPack(owned(""), ["./packs/ours"], { ...ignoringProgress, signal: stop.signal }),
+    /stopped by the/,
+  );
 });

@@ -90,8 +90,8 @@ test("a changing case is listed with its place, the threshold from which it is w
   // One bit per step for each case that is wrong at it.
   for (const { index, sides } of changedCases) {
     for (const [at, { wrong }] of steps.entries()) {
-      const words = sides.findLast(({ from }) => from <= at)?.fault ?? "";
-      assert.equal(((wrong[index >> 3] ?? 0) >> (index & 7)) & 1, words === "" ? 0 : 1);
+      const fault = sides.findLast(({ from }) => from <= at)?.fault ?? "";
+      assert.equal(((wrong[index >> 3] ?? 0) >> (index & 7)) & 1, fault === "" ? 0 : 1);
     }
   }
 });
@@ -100,7 +100,7 @@ test("flags come before the files, whose names may be quoted; an error is the ve
   const { sweep } = sweeper(t, { "my cases.jsonl": `${JSON.stringify(CASES[0])}\n` });
   const { files, cases } = resultOf(await sweep("-types email_address 'my cases.jsonl'"));
   assert.deepEqual([files, cases], [["my cases.jsonl"], 1]);
-  for (const [words, why] of [
+  for (const [fault, why] of [
     ["", /no data file/],
     ["-", /reads the keys from stdin/],
     ["-sweep c.jsonl", /unknown flag '-sweep'/],
@@ -109,7 +109,7 @@ test("flags come before the files, whose names may be quoted; an error is the ve
     ["absent.jsonl", /absent\.jsonl/],
     ["-help", /flags are detector/],
   ] as const) {
-    await assert.rejects(sweep(words), why, words);
+    await assert.rejects(sweep(fault), why, fault);
   }
 });
 

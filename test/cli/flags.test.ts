@@ -52,7 +52,7 @@ const READ: readonly (readonly [args: string, options: Partial<Options>, positio
 
 for (const [args, options, positionals = []] of READ) {
   test(`'${args}' is parsed`, () => {
-    const parsed = parseFlags(table, words(args));
+    const parsed = parseFlags(table, argumentsOf(args));
     assert.deepEqual(parsed, { kind: "options", options: { ...DEFAULTS, ...options }, positionals });
   });
 }
@@ -76,7 +76,7 @@ const REFUSED: readonly (readonly [args: string, message: string])[] = [
 
 for (const [args, message] of REFUSED) {
   test(`'${args}' is refused`, () => {
-    assert.throws(() => parseFlags(table, words(args)), new UsageError(message));
+    assert.throws(() => parseFlags(table, argumentsOf(args)), new UsageError(message));
   });
 }
 
@@ -133,6 +133,6 @@ test("the nearest name is suggested if it is close enough", () => {
   assert.equal(didYouMean("x".repeat(10_000), names), "");
 });
 
-function words(args: string): readonly string[] {
+function argumentsOf(args: string): readonly string[] {
   return args === "" ? [] : args.split(" ");
 }

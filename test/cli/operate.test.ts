@@ -15,8 +15,8 @@ test("every list of the admin API can be read, with existing columns", () => {
     const names = columnsOf(list).map(({ name }) => name);
     for (const column of [...list.columns, ...list.name]) assert.ok(names.includes(column), `${list.table}.${column}`);
   }
-  const words = ALL_LISTS.flatMap(({ table, aliases }) => [table, ...aliases]);
-  assert.equal(new Set(words).size, words.length);
+  const listNames = ALL_LISTS.flatMap(({ table, aliases }) => [table, ...aliases]);
+  assert.equal(new Set(listNames).size, listNames.length);
 });
 
 const NAMED: readonly (readonly [typed: string, table: string])[] = [

@@ -61,7 +61,7 @@ interface Clone {
 interface Begun {
   readonly pid: number | undefined;
   /** Resolves when it has printed this. */
-  readonly saying: (what: RegExp) => Promise<void>;
+  readonly waitForOutput: (what: RegExp) => Promise<void>;
   readonly ended: Promise<number | null>;
   readonly kill: () => void;
 }
@@ -94,7 +94,7 @@ function clone(t: TestContext, more: Readonly<Record<string, string>> = {}): Clo
       });
       return {
         pid: child.pid,
-        async saying(what) {
+        async waitForOutput(what) {
           while (!what.test(output)) await once(child.stderr, "data", { signal: AbortSignal.timeout(60_000) });
         },
         ended: once(child, "exit").then(([status]) => status as number | null),
@@ -260,9 +260,9 @@ test("of several concurrent starts one builds, and the others wait for it", asyn
   const it = clone(t);
   it.write("bin/build.mjs", SLOW_BUILD);
   const first = it.begin();
-  await first.saying(/building/);
+  await first.waitForOutput(/building/);
   const others = [it.begin(), it.begin(), it.begin()];
-  await Promise.all(others.map(({ saying }) => saying(new RegExp(`waiting .*process ${first.pid}\\)`))));
+  await Promise.all(others.map(({ waitForOutput }) => waitForOutput(new RegExp(`waiting .*process ${first.pid}\\)`))));
   it.write("go-on", "");
   assert.deepEqual(await Promise.all([first, ...others].map(({ ended }) => ended)), [0, 0, 0, 0]);
   assert.equal(readFileSync(join(it.dir, "builds"), "utf8"), "built;");
@@ -273,9 +273,9 @@ test("the leftovers of a killed start are taken over by one that waits", async (
   const it = clone(t);
   it.write("bin/build.mjs", NEVER_DONE);
   const killed = it.begin();
-  await killed.saying(/building/);
+  await killed.waitForOutput(/building/);
   const others = [it.begin(), it.begin(), it.begin()];
-  await Promise.all(others.map(({ saying }) => saying(/waiting/)));
+  await Promise.all(others.map(({ waitForOutput }) => waitForOutput(/waiting/)));
   killed.kill();
   it.write("bin/build.mjs", SLOW_BUILD);
   it.write("go-on", "");

@@ -79,9 +79,9 @@ test("the letters of a result keep their usual meaning", () => {
   const inResult = Object.values(WORKBENCH_KEYS).filter(({ modes }) => modes.some((mode) => mode === "result"));
   const letters = chordsOf(inResult).filter((chord) => characterOf(chord) !== undefined);
   assert.deepEqual([...letters].sort(), Object.keys(SAME_MEANING).sort());
-  for (const [there, here, words] of Object.values(SAME_MEANING)) {
-    assert.match(there, words);
-    assert.match(here, words);
+  for (const [there, here, meaning] of Object.values(SAME_MEANING)) {
+    assert.match(there, meaning);
+    assert.match(here, meaning);
   }
 });
 

@@ -69,8 +69,8 @@ test("a refused key, a missing report and an unreadable one are a sentence each"
     server.closeAllConnections();
     server.close();
   });
-  const odd = await check({ ...SECRET, base_url: `http://127.0.0.1:${port}` });
-  assert.match(odd.lines.join("\n"), /^fail {2}.*has no list `data`/);
+  const unusual = await check({ ...SECRET, base_url: `http://127.0.0.1:${port}` });
+  assert.match(unusual.lines.join("\n"), /^fail {2}.*has no list `data`/);
   const wrongPlace = await check({ ...SECRET, base_url: `${simulator.url}/elsewhere` });
   assert.match(wrongPlace.lines.join("\n"), /^fail {2}.*there is no usage report at `base_url`/);
 });

@@ -50,10 +50,10 @@ test("an invalid line is refused with its place and the reason", () => {
     [span(0, 1.5), /byte offsets/],
     [span(0, 2, ""), /"type" is missing/],
   ];
-  for (const [line, words] of refused) {
+  for (const [line, message] of refused) {
     assert.throws(
       () => read(line),
-      (error: Error) => error.message.startsWith("data.jsonl:7: ") && words.test(error.message),
+      (error: Error) => error.message.startsWith("data.jsonl:7: ") && message.test(error.message),
       line,
     );
   }
@@ -61,7 +61,7 @@ test("an invalid line is refused with its place and the reason", () => {
 
 test("an unknown key is reported with the closest known one", () => {
   const reported: string[] = [];
-  caseOf({ number: 1, text: '{"text":"a","span":[]}' }, "d", (_, words) => reported.push(words));
+  caseOf({ number: 1, text: '{"text":"a","span":[]}' }, "d", (_, message) => reported.push(message));
   assert.deepEqual(reported, [`d:1: the key "span" is not read (did you mean 'spans'?)`]);
 });
 

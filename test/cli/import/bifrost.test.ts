@@ -53,7 +53,7 @@ test("named models keep their names, keys fail over, and addresses get the versi
 });
 
 test("a key for all models claims the models of its provider alone, with a note", () => {
-  const { document, words } = imported(
+  const { document, messages } = imported(
     "bifrost",
     '{ "providers": { "anthropic": { "keys": [{ "value": "env.A", "models": ["*"] }] }, "groq": { "keys": [{ "value": "env.G", "models": ["*"] }] } } }',
   );
@@ -63,8 +63,8 @@ test("a key for all models claims the models of its provider alone, with a note"
       { preset: "groq", api_key: "${G}" },
     ],
   });
-  assert.match(words, /clients ask for `anthropic\/NAME`/);
-  assert.match(words, /Nothing is routed to this provider until/);
+  assert.match(messages, /clients ask for `anthropic\/NAME`/);
+  assert.match(messages, /Nothing is routed to this provider until/);
 });
 
 test("an empty list of models denies all, unless the file declares the older meaning", () => {
@@ -232,7 +232,7 @@ for (const [what, network, retry] of [
 }
 
 test("a server with `http_url` and a plugin that requires keys are read from older files", () => {
-  const { document, words } = imported(
+  const { document, messages } = imported(
     "bifrost",
     `{
   "providers": { "openai": { "keys": [{ "value": "env.K", "models": ["gpt-4o"] }] } },
@@ -246,7 +246,7 @@ test("a server with `http_url` and a plugin that requires keys are read from old
   );
   assert.deepEqual(document["mcp"], [{ name: "wiki", url: "http://localhost:8080/mcp" }]);
   assert.deepEqual(document["auth"], { virtual_keys: true });
-  assert.match(words, /^left out: guardrails belong under `guardrails`/m);
+  assert.match(messages, /^left out: guardrails belong under `guardrails`/m);
   const off = imported(
     "bifrost",
     '{ "providers": { "openai": { "keys": [{ "value": "env.K", "models": ["gpt-4o"] }] } }, "plugins": [{ "name": "governance", "enabled": false, "config": { "is_vk_mandatory": true } }] }',

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { importConfiguration, type System } from "../../../src/cli/import/index.ts";
 
-interface Came {
+interface ImportResult {
   readonly document: Record<string, unknown>;
   readonly text: string;
   /** `LINE PATH` in source order, without the note that every document without `auth` has. */
   readonly notes: readonly string[];
-  readonly words: string;
+  readonly messages: string;
   readonly variables: readonly string[];
 }
 
-export function imported(system: System, text: string, presets: Readonly<Record<string, string>> = {}): Came {
+export function imported(system: System, text: string, presets: Readonly<Record<string, string>> = {}): ImportResult {
   const result = importConfiguration(system, { name: "source", text }, new Map(Object.entries(presets)));
   assert.equal(result.kind, "imported", JSON.stringify(result));
   if (result.kind !== "imported") throw new Error("unreachable");
@@ -22,7 +22,7 @@ export function imported(system: System, text: string, presets: Readonly<Record<
     document: parse(result.text) as Record<string, unknown>,
     text: result.text,
     notes: own.map(({ line, path }) => `${line} ${path}`),
-    words: own.map(({ message }) => message).join("\n"),
+    messages: own.map(({ message }) => message).join("\n"),
     variables: [...result.variables.keys()].sort(),
   };
 }

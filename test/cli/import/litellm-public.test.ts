@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { imported } from "./import-fixture.ts";
 
 test("a deployment that serves the models of every provider is left out, with a note on what to write", () => {
-  const { notes, words } = imported(
+  const { notes, messages } = imported(
     "litellm",
     `model_list:
   - { model_name: a, litellm_params: { model: openai/a, api_key: os.environ/K } }
@@ -18,6 +18,6 @@ general_settings: { database_connection_pool_limit: 10, store_prompts_in_spend_l
     "4 general_settings.database_connection_pool_limit",
     "4 general_settings.store_prompts_in_spend_logs",
   ]);
-  assert.match(words, /^left out: it serves the models of every provider; add an entry for each/);
-  assert.doesNotMatch(words, /no counterpart/);
+  assert.match(messages, /^left out: it serves the models of every provider; add an entry for each/);
+  assert.doesNotMatch(messages, /no counterpart/);
 });

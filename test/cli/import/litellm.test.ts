@@ -98,13 +98,13 @@ general_settings: { master_key: sk-master-literal, database_url: "postgres://u:h
 environment_variables: { TOKEN: sk-environment-literal }
 `,
   );
-  assert.doesNotMatch(`${came.text}${came.words}`, /sk-\w+-literal|hidden/);
+  assert.doesNotMatch(`${came.text}${came.messages}`, /sk-\w+-literal|hidden/);
   assert.deepEqual(came.variables, ["OPENAI_API_BASE", "OPENAI_API_KEY", "OPENAI_API_KEY_2", "OPENAI_API_KEY_3"]);
   assert.deepEqual(came.document["auth"], { virtual_keys: true });
 });
 
 test("name patterns with the same text on both sides are imported, rewriting ones are not, and the last is the default", () => {
-  const { document, notes, words } = imported(
+  const { document, notes, messages } = imported(
     "litellm",
     `model_list:
   - { model_name: "*", litellm_params: { model: openai/*, api_key: os.environ/A } }
@@ -129,7 +129,7 @@ test("name patterns with the same text on both sides are imported, rewriting one
     notes,
     [2, 3, 4, 5].map((at) => `${at + 2} model_list[${at}].model_name`),
   );
-  const [groq, gemini, ours, mine] = words.split("\n");
+  const [groq, gemini, ours, mine] = messages.split("\n");
   assert.match(
     groq ?? "",
     /^serves all models: clients ask for `groq\/NAME`.*Nothing is routed to this provider until/,
@@ -387,8 +387,8 @@ test("a document that spends a key without asking callers for one says so, and o
     imported("litellm", spends).text,
     /the document has no `auth`, so anybody who reaches the gateway can use the keys/,
   );
-  const asks = `${spends}general_settings: { master_key: os.environ/M }\n`;
-  assert.doesNotMatch(imported("litellm", asks).text, /the document has no `auth`/);
+  const config = `${spends}general_settings: { master_key: os.environ/M }\n`;
+  assert.doesNotMatch(imported("litellm", config).text, /the document has no `auth`/);
   const keyless = 'model_list: [{ model_name: a, litellm_params: { model: ollama/a, api_base: "http://box:11434" } }]';
   assert.doesNotMatch(imported("litellm", keyless).text, /the document has no `auth`/);
 });

@@ -41,7 +41,7 @@ test("in a fallback clients request the first target's model, and the next ones 
 });
 
 test("of weighted targets the heaviest becomes the default provider, and the others its failover", () => {
-  const { document, words } = imported(
+  const { document, messages } = imported(
     "portkey",
     `{ "strategy": { "mode": "loadbalance" }, "targets": [
   { "provider": "groq", "api_key": "gsk-literal", "weight": 0.2 },
@@ -56,8 +56,8 @@ test("of weighted targets the heaviest becomes the default provider, and the oth
     ],
     default_provider: "openai",
   });
-  assert.match(words, /heaviest target/);
-  assert.doesNotMatch(words, /gsk-literal/);
+  assert.match(messages, /heaviest target/);
+  assert.doesNotMatch(messages, /gsk-literal/);
 });
 
 test("conditions on the model select targets; other conditions and Portkey-only names are reported", () => {
@@ -189,9 +189,9 @@ test("a Portkey name suggests a preset if it contains one provider's name, with 
         preset === undefined ? [] : [["m", preset]],
         JSON.stringify(target),
       );
-      const words = result.notes.map((note) => note.message).join("\n");
+      const messages = result.notes.map((note) => note.message).join("\n");
       const isPreset = preset === name;
-      if (!isPreset) assert.match(words, preset === undefined ? /only Portkey knows/ : /which its name suggests/);
+      if (!isPreset) assert.match(messages, preset === undefined ? /only Portkey knows/ : /which its name suggests/);
     }
   }
 });

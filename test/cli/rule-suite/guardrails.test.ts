@@ -118,11 +118,11 @@ const MISTAKES: readonly [text: string, words: RegExp][] = [
   ["- name: it\n  guardrail: { text: a, kind: prompt }\n  expect: allow\n", /kind: expected `system`, /],
 ];
 
-for (const [text, words] of MISTAKES) {
+for (const [text, message] of MISTAKES) {
   test(`a suite is refused: ${text.trim().split("\n").slice(1).join(", ")}`, async (t) => {
     const { status, out, err } = await suite(t, text);
     assert.deepEqual([status, out], [1, ""]);
-    assert.match(err, words);
+    assert.match(err, message);
   });
 }
 

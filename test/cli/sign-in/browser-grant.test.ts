@@ -203,7 +203,7 @@ test("an extra parameter that the client sets itself is refused before any reque
 test("an issuer that is unreachable or invalid ends with a sentence", async (t) => {
   const home = makeHome(t);
   const notOne = await startGateway(t);
-  for (const [issuer, words] of [
+  for (const [issuer, message] of [
     [
       `http://127.0.0.1:${await freePort()}`,
       /^gateway login: the identity provider http:\/\/127\.0\.0\.1:\d+ could not be reached: ECONNREFUSED$/m,
@@ -214,7 +214,7 @@ test("an issuer that is unreachable or invalid ends with a sentence", async (t) 
     const gateway = await startGateway(t, offer({ issuer }));
     const { ended, io } = startLogin({ home, url: gateway.url });
     assert.equal(await ended, 1);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
   }
 });
 

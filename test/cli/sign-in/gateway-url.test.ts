@@ -28,8 +28,8 @@ test("an invalid gateway URL is refused, and a password in it is not quoted", ()
     ["https://u:hidden@gateway.example", /^the URL of the gateway contains a user name or password$/],
     [`https://${"a".repeat(3_000)}`, /is too long/],
   ];
-  for (const [text, words] of table) {
+  for (const [text, message] of table) {
     const parsed = parseGatewayUrl(text);
-    assert.match(parsed.kind === "refused" ? parsed.reason : "accepted", words);
+    assert.match(parsed.kind === "refused" ? parsed.reason : "accepted", message);
   }
 });

@@ -23,8 +23,8 @@ const TABLE: readonly (readonly [what: string, forgery: () => Forgery, words: Re
   ["no ID token", () => ({ isMissing: true }), /"response" body "id_token" property/],
 ];
 
-for (const [what, forgery, words] of TABLE) {
-  test(`${what} is ${words === undefined ? "stored" : "refused"}`, async (t) => {
+for (const [what, forgery, message] of TABLE) {
+  test(`${what} is ${message === undefined ? "stored" : "refused"}`, async (t) => {
     const home = makeHome(t);
     const provider = await startLyingProvider(t);
     const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
@@ -34,10 +34,10 @@ for (const [what, forgery, words] of TABLE) {
     const back = new URL(asked.get("redirect_uri") ?? "");
     back.search = String(new URLSearchParams({ code: "code", state: asked.get("state") ?? "" }));
     const page = await (await fetch(back)).text();
-    assert.equal(await attempt.ended, words === undefined ? 0 : 1, attempt.io.err());
-    if (words !== undefined) assert.match(attempt.io.err(), words);
-    assert.match(page, words === undefined ? /<h1>Signed in/ : /<h1>Not signed in/);
-    assert.equal(home.read(gateway.url) !== undefined, words === undefined);
-    assert.equal(gateway.requests.length, words === undefined ? 2 : 1, "the gateway is shown sound tokens alone");
+    assert.equal(await attempt.ended, message === undefined ? 0 : 1, attempt.io.err());
+    if (message !== undefined) assert.match(attempt.io.err(), message);
+    assert.match(page, message === undefined ? /<h1>Signed in/ : /<h1>Not signed in/);
+    assert.equal(home.read(gateway.url) !== undefined, message === undefined);
+    assert.equal(gateway.requests.length, message === undefined ? 2 : 1, "the gateway is shown sound tokens alone");
   });
 }

@@ -72,9 +72,9 @@ test("a stale lock is taken over at once", async (t) => {
       ? [["its process's number is another's now", holder({ start: "1" })] as const]
       : []),
   ];
-  for (const [why, words] of stale) {
+  for (const [why, content] of stale) {
     const { path, directory } = lockPath(t);
-    writeFileSync(path, words);
+    writeFileSync(path, content);
     const lock = await acquireLock(path, makeHome(t).io(), 0);
     assert.equal(lock.isHeld(), true, why);
     lock.release();
@@ -91,14 +91,14 @@ test("an empty lock is taken over once no process can be about to write it", asy
 });
 
 test("a lock held here or on another machine is awaited and then reported", async (t) => {
-  for (const words of [holder(), holder({ host: "elsewhere", pid: await deadPid() })]) {
+  for (const content of [holder(), holder({ host: "elsewhere", pid: await deadPid() })]) {
     const { path } = lockPath(t);
-    writeFileSync(path, words);
+    writeFileSync(path, content);
     await assert.rejects(
       acquireLock(path, makeHome(t).io(), 0),
       (error) => error instanceof SignInError && /^process \d+ is busy with this sign-in/.test(error.message),
     );
-    assert.equal(readFileSync(path, "utf8"), words);
+    assert.equal(readFileSync(path, "utf8"), content);
   }
 });
 

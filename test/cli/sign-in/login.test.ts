@@ -38,13 +38,13 @@ const UNUSABLE: readonly (readonly [what: string, reply: Reply, words: RegExp])[
   ],
   ["sends an oversized answer", { status: 200, body: { issuers: "x".repeat(70_000) } }, /is longer than 65536 bytes/],
 ];
-for (const [what, reply, words] of UNUSABLE) {
+for (const [what, reply, message] of UNUSABLE) {
   test(`a gateway that ${what} ends the sign-in with a sentence`, async (t) => {
     const gateway = await startGateway(t);
     gateway.login = reply;
     const io = makeHome(t).io();
     assert.equal(await run(PLAIN, [gateway.url], io), 1);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
     assert.match(io.err(), /^gateway login: [^\n]+\n$/);
   });
 }
@@ -97,11 +97,11 @@ test("a caller without permissions, or with a failing gateway, is signed in with
       /^Signed in as alice until \S+;.*\nWhether http:\S+ accepts the token is not known: it answered 503\.$/m,
     ],
   ] as const;
-  for (const [reply, words] of replies) {
+  for (const [reply, message] of replies) {
     gateway.whoami = () => reply;
     const { status, io } = await login({ home, url: gateway.url, provider });
     assert.equal(status, 0);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
     assert.equal(home.read(gateway.url)?.callerName, "alice");
   }
 });

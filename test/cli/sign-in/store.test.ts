@@ -67,13 +67,13 @@ const BROKEN: readonly (readonly [name: string, change: Record<string, unknown>,
   ["an issuer without a URL", { issuer: { name: "x" } }, "it is damaged"],
   ["another gateway's URL", { url: "https://b.example" }, "it belongs to another gateway"],
 ];
-for (const [name, change, words] of BROKEN) {
+for (const [name, change, message] of BROKEN) {
   test(`a file with ${name} is not a sign-in`, (t) => {
     const home = makeHome(t);
     home.write(signInOf(URL_A));
     const path = home.path(URL_A);
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
-    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unreadable", path, reason: words });
+    assert.deepEqual(openSignInStore(home.io()).read(URL_A), { kind: "unreadable", path, reason: message });
   });
 }
 

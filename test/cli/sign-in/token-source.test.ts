@@ -30,9 +30,9 @@ async function signedIn(owner: Owner, over: Partial<SignIn> = {}, options: OidcO
 
 const renewals = ({ provider }: Setting) => provider.grants.filter(({ type }) => type === "refresh_token");
 
-const saying = (words: RegExp) => (error: unknown) => {
+const errorMatching = (message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof SignInError);
-  assert.match(error.message, words);
+  assert.match(error.message, message);
   return true;
 };
 
@@ -141,7 +141,7 @@ test("a refused refresh token keeps the sign-in and asks the user to sign in aga
   const asking = createTokenSource(setting.home.io(), GATEWAY).token();
   await assert.rejects(
     asking,
-    saying(/^the sign-in at https:\/\/gateway\.example has ended; run `gateway login https/),
+    errorMatching(/^the sign-in at https:\/\/gateway\.example has ended; run `gateway login https/),
   );
   assert.deepEqual(setting.home.read(GATEWAY), before);
   assert.deepEqual(renewals(setting), [{ type: "refresh_token", outcome: "invalid_grant" }]);
@@ -157,7 +157,7 @@ test("with a provider that renews no ID token the old one is used until it expir
   assert.equal(await source().token(), "the-token");
   assert.equal(home.read(GATEWAY)?.refreshToken, "next");
   home.write(signInOf(GATEWAY, { issuer: provider.issuer, refreshToken: "first", expiresAt: now }));
-  await assert.rejects(source().token(), saying(/has expired and cannot be renewed; run `gateway login/));
+  await assert.rejects(source().token(), errorMatching(/has expired and cannot be renewed; run `gateway login/));
   assert.equal(home.read(GATEWAY)?.refreshToken, "next");
 });
 
@@ -187,10 +187,10 @@ test("without a refresh token a sign-in ends with its token", async (t) => {
   assert.equal(await source().token(), "the-token");
   await assert.rejects(
     source().token({ renew: true }),
-    saying(/is not accepted any longer and cannot be renewed; run/),
+    errorMatching(/is not accepted any longer and cannot be renewed; run/),
   );
   home.write(signInOf(GATEWAY, { expiresAt: now }));
-  await assert.rejects(source().token(), saying(/has expired and cannot be renewed; run `gateway login/));
+  await assert.rejects(source().token(), errorMatching(/has expired and cannot be renewed; run `gateway login/));
 });
 
 test("while the provider is unreachable the token is used until it expires", async (t) => {
@@ -200,7 +200,9 @@ test("while the provider is unreachable the token is used until it expires", asy
   const source = () => createTokenSource(home.io({ now: () => now }), GATEWAY);
   home.write(signInOf(GATEWAY, { issuer, refreshToken: "refresh", expiresAt: now + 1 }));
   assert.equal(await source().token(), "the-token");
-  const unreachable = saying(/^the identity provider http:\/\/127\.0\.0\.1:\d+ could not be reached: ECONNREFUSED$/);
+  const unreachable = errorMatching(
+    /^the identity provider http:\/\/127\.0\.0\.1:\d+ could not be reached: ECONNREFUSED$/,
+  );
   await assert.rejects(source().token({ renew: true }), unreachable);
   home.write(signInOf(GATEWAY, { issuer, refreshToken: "refresh", expiresAt: now }));
   await assert.rejects(source().token(), unreachable);
@@ -227,10 +229,12 @@ test("a sign-in that others can read yields no token", async (t) => {
   chmodSync(home.path(GATEWAY), 0o644);
   await assert.rejects(
     createTokenSource(home.io(), GATEWAY).token(),
-    saying(/other users have access to it .*run `gateway logout https:\/\/gateway\.example`, then `gateway login/),
+    errorMatching(
+      /other users have access to it .*run `gateway logout https:\/\/gateway\.example`, then `gateway login/,
+    ),
   );
 });
 
 test("an invalid gateway URL is refused before any file is read", (t) => {
-  assert.throws(() => createTokenSource(makeHome(t).io(), "gateway.example"), saying(/is not a URL/));
+  assert.throws(() => createTokenSource(makeHome(t).io(), "gateway.example"), errorMatching(/is not a URL/));
 });

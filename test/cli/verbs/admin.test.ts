@@ -23,11 +23,11 @@ const TARGETS: readonly (readonly [words: readonly string[], method: string, url
   [["readyz"], "GET", "/readyz"],
 ];
 
-for (const [words, method, url] of TARGETS) {
-  test(`'gateway admin ${words.join(" ")}' sends ${method} ${url}`, async (t) => {
+for (const [args, method, url] of TARGETS) {
+  test(`'gateway admin ${args.join(" ")}' sends ${method} ${url}`, async (t) => {
     const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, { ok: true }));
     const io = bufferIo();
-    assert.equal(await execute(["admin", "-socket", socket, ...words], io), 0);
+    assert.equal(await execute(["admin", "-socket", socket, ...args], io), 0);
     assert.deepEqual([requests[0]?.method, requests[0]?.url, requests[0]?.type], [method, url, undefined]);
     assert.equal(io.out(), '{"ok":true}\n');
     assert.equal(io.err(), "");
@@ -46,25 +46,25 @@ const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] =
   [["-d", "@/", "POST", "keys"], /'\/' is a directory/],
 ];
 
-for (const [words, message] of USAGE) {
-  test(`'gateway admin ${words.join(" ")}' is a usage error, and nothing is sent`, async () => {
+for (const [args, message] of USAGE) {
+  test(`'gateway admin ${args.join(" ")}' is a usage error, and nothing is sent`, async () => {
     const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: "/nonexistent" } });
-    assert.equal(await execute(["admin", ...words], io), 2);
+    assert.equal(await execute(["admin", ...args], io), 2);
     assert.match(io.err(), message);
   });
 }
 
 test("a change names the revision it replaces", async (t) => {
   const { socket, requests } = await standIn(t, (_asked, response) => json(response, 200, {}));
-  const words = ["-if-match", "7", "-d", "providers: []", "PUT", "sources/default"];
-  assert.equal(await execute(["admin", "-socket", socket, ...words], bufferIo()), 0);
+  const args = ["-if-match", "7", "-d", "providers: []", "PUT", "sources/default"];
+  assert.equal(await execute(["admin", "-socket", socket, ...args], bufferIo()), 0);
   assert.equal(requests[0]?.ifMatch, '"7"');
 });
 
 test("a body is given as text, file or stdin, and sent as its operation expects", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => response.writeHead(204).end());
   await writeFile(join(directory, "body"), "providers: [] # ü\n");
-  for (const words of [
+  for (const args of [
     ["-d", '{"name":"a"}', "POST", "keys"],
     ["-d", "@body", "PUT", "sources/default"],
     ["-d", "@-", "PUT", "sources/default"],
@@ -73,7 +73,7 @@ test("a body is given as text, file or stdin, and sent as its operation expects"
     ["-d", "", "POST", "reload"],
   ]) {
     const io = bufferIo({ cwd: directory, stdin: Readable.from([Buffer.from("from "), Buffer.from("stdin")]) });
-    assert.equal(await execute(["admin", "-socket", socket, ...words], io), 0);
+    assert.equal(await execute(["admin", "-socket", socket, ...args], io), 0);
     assert.equal(io.out() + io.err(), "");
   }
   assert.deepEqual(

@@ -112,13 +112,13 @@ test("a compressed trail or UTF-16 is refused with the command that reads it, al
     ["utf-16", Buffer.from(`\ufeff${text}`, "utf16le"), "UTF-16: iconv -f UTF-16 -t UTF-8 utf-16 |"],
     ["a b", gzipSync(text), "compressed with gzip: gunzip -c FILE |"],
   ];
-  for (const [name, bytes, says] of forms) {
+  for (const [name, bytes, output] of forms) {
     writeFileSync(join(cwd, name), bytes);
     const io = bufferIo({ cwd });
     assert.equal(await execute(["audit", "verify", "trail", name], io), 2);
     const [out, err] = [io.out(), io.err()];
     assert.equal(out, "");
-    assert.ok(err.startsWith(`gateway audit verify: ${name} is ${says} gateway audit verify -\n`), err);
+    assert.ok(err.startsWith(`gateway audit verify: ${name} is ${output} gateway audit verify -\n`), err);
   }
   const io = bufferIo({ stdin: Readable.from([gzipSync(text)]) });
   assert.equal(await execute(["audit", "verify", "-"], io), 2);
@@ -137,10 +137,10 @@ test("an unreadable input is a usage error that names it", async (context) => {
     [["-key", "nonsense", "trail"], /'-key': it is not KID=BASE64/],
     [["-key", `${kid}=${Buffer.alloc(32, 1).toString("base64")}`, "trail"], /thumbprint/],
   ];
-  for (const [args, words] of wrong) {
+  for (const [args, message] of wrong) {
     await assert.rejects(
       verb(args, { cwd }),
-      (error) => error instanceof UsageError && words.test(error.message),
+      (error) => error instanceof UsageError && message.test(error.message),
       args.join(" "),
     );
   }

@@ -80,7 +80,7 @@ test("a configuration whose provider and issuer answer passes, with a line per a
 
 test("an unreachable issuer, and one that answers for another, fail the check", async (t) => {
   const { issuer } = await startOidc(t);
-  for (const [url, words] of [
+  for (const [url, message] of [
     [DEAD, /^fail {2}issuer corp: discovery: http:\/\/127\.0\.0\.1:9\/\.well-known\/openid-configuration/],
     [issuer.replace("127.0.0.1", "localhost"), /^fail {2}issuer corp: discovery: .*of another issuer$/],
   ] as const) {
@@ -90,7 +90,7 @@ test("an unreachable issuer, and one that answers for another, fail the check", 
     assert.equal(checked.status, 1);
     const failures = of(checked, "fail");
     assert.equal(failures.length, 1, checked.io.out());
-    assert.match(failures[0] ?? "", words);
+    assert.match(failures[0] ?? "", message);
   }
 });
 

@@ -118,11 +118,11 @@ const USAGE: readonly (readonly [args: readonly string[], env: Record<string, st
   [["-addr", "n1:7001", "-keep", "n1", "n2"], env, /takes no arguments/],
 ];
 
-for (const [args, given, words] of USAGE) {
-  test(`'cluster prune ${args.join(" ")}' is a usage error: ${words.source}`, async () => {
-    const io = ioOf({ env: given });
+for (const [args, answers, message] of USAGE) {
+  test(`'cluster prune ${args.join(" ")}' is a usage error: ${message.source}`, async () => {
+    const io = ioOf({ env: answers });
     assert.equal(await execute(["cluster", "prune", ...args], io), 2);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
     assert.equal(io.out(), "");
   });
 }

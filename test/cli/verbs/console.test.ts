@@ -16,8 +16,8 @@ async function refused(args: readonly string[], terminals: readonly string[] = [
 
 test("without a terminal the console names the verbs for scripts", async () => {
   for (const terminals of [[], ["stdin"], ["stdout"], ["stderr"]]) {
-    const words = await refused(SOCKET, terminals);
-    assert.match(words, /needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'/);
+    const message = await refused(SOCKET, terminals);
+    assert.match(message, /needs a terminal on stdin and stdout; scripts use 'gateway admin' and 'gateway query'/);
   }
 });
 

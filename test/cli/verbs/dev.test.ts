@@ -90,8 +90,8 @@ for (const [flag, value] of [
   test(`-${flag} ${value} is a usage error, and nothing is started`, async () => {
     const io = bufferIo();
     assert.equal(await execute(["dev", `-${flag}`, value], io), 2);
-    const words = `flag '-${flag}' takes an address such as 127.0.0.1:8484, not '${value}'`;
-    assert.equal(io.err(), `gateway dev: ${words}\nRun 'gateway help dev' for usage.\n`);
+    const message = `flag '-${flag}' takes an address such as 127.0.0.1:8484, not '${value}'`;
+    assert.equal(io.err(), `gateway dev: ${message}\nRun 'gateway help dev' for usage.\n`);
   });
 }
 

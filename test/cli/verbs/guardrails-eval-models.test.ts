@@ -26,7 +26,7 @@ const libraries = missing
   : { library: dirname(dirname(runtime.path)), tokenizer_library: dirname(tokenizers.path) };
 
 const LABELS = ["O", "B-PER", "I-PER"];
-const WORDS: readonly (readonly [word: string, label: number])[] = [
+const LABELED_WORDS: readonly (readonly [word: string, label: number])[] = [
   ["i", 0],
   ["am", 0],
   ["alice", 1],
@@ -35,8 +35,10 @@ const WORDS: readonly (readonly [word: string, label: number])[] = [
 const scoresOf = (label: number): readonly number[] => LABELS.map((_, own) => (own === label ? 9 : 0));
 const FILES = {
   "config.json": Buffer.from(JSON.stringify({ id2label: Object.fromEntries(LABELS.entries()) })),
-  "tokenizer.json": Buffer.from(wholeWords(WORDS.map(([word]) => word)).json),
-  "onnx/model.onnx": Buffer.from(lookupClassifier([0, 0, 0, 0, ...WORDS.map(([, label]) => label)].map(scoresOf))),
+  "tokenizer.json": Buffer.from(wholeWords(LABELED_WORDS.map(([word]) => word)).json),
+  "onnx/model.onnx": Buffer.from(
+    lookupClassifier([0, 0, 0, 0, ...LABELED_WORDS.map(([, label]) => label)].map(scoresOf)),
+  ),
 };
 const NAMES = [
   { text: "I am Alice Miller", spans: [{ start: 5, end: 17, type: "PERSON" }] },
@@ -169,7 +171,7 @@ test("-sweep shows what a classifier misses below one half", { skip: missing }, 
 
 const judge = await startAnalyzer({ after });
 
-const saying = (content: string, more: object = {}) => ({
+const chatWith = (content: string, more: object = {}) => ({
   id: "x",
   object: "chat.completion",
   created: 1,
@@ -179,7 +181,7 @@ const saying = (content: string, more: object = {}) => ({
 });
 const isBad = ({ body }: { readonly body: unknown }): boolean => JSON.stringify(body).includes("ignore all");
 const verdict: Analyzer["answer"] = (asked) =>
-  saying(JSON.stringify({ verdicts: isBad(asked) ? [{ label: "INJECTION", score: 0.9 }] : [] }));
+  chatWith(JSON.stringify({ verdicts: isBad(asked) ? [{ label: "INJECTION", score: 0.9 }] : [] }));
 
 const KEY = "the-judges-key-51c0";
 const PROMPTS = [
@@ -244,7 +246,7 @@ test("one detector is scored without calling the others", async (t) => {
 });
 
 test("a judge with invalid answers fails the case and never passes it", async (t) => {
-  judge.answer = (asked) => (isBad(asked) ? saying("I would rather not.") : verdict(asked, undefined as never));
+  judge.answer = (asked) => (isBad(asked) ? chatWith("I would rather not.") : verdict(asked, undefined as never));
   const { status, out, err } = await gateway(await judged(t), [...JUDGE, "c.jsonl"], { env });
   assert.equal(status, 1);
   assert.equal(JSON.parse(out).labels.tp, 0);

@@ -290,9 +290,9 @@ test("an impossible evaluation is refused with its place and status 1", async (t
     [{ files: { "bad.jsonl": '{"text":"a"}\n{"text":1}\n' } }, ["bad.jsonl"], /bad\.jsonl:2: "text" is missing/],
     [{ files: { "empty.jsonl": "\n" } }, ["empty.jsonl"], /no case is in empty\.jsonl/],
   ];
-  for (const [setup, args, words] of refusals) {
+  for (const [setup, args, message] of refusals) {
     const { status, out, err } = await evaluate(t, args, setup);
-    assert.match(err, words);
+    assert.match(err, message);
     assert.deepEqual([status, out], [1, ""], err);
   }
 });
@@ -309,9 +309,9 @@ test("conflicting flags and files are usage errors", async (t) => {
     [["-", "-"], /more than once/],
     [[], /missing argument: DATA/],
   ];
-  for (const [args, words] of refusals) {
+  for (const [args, message] of refusals) {
     const { status, out, err } = await evaluate(t, args, { files });
-    assert.match(err, words);
+    assert.match(err, message);
     assert.deepEqual([status, out], [2, ""], err);
   }
 });
@@ -331,12 +331,12 @@ test("a terminal shows rate and remaining time; an interrupt prints the scored p
   const files = { "m.jsonl": jsonLines(Array.from({ length: 400 }, (_, at) => CASES[at % CASES.length])) };
   const stop = new AbortController();
   let clock = 0;
-  const words: string[] = [];
+  const message: string[] = [];
   const base = bufferIo();
   const stderr = base.stderr;
   const write = stderr.write.bind(stderr);
   stderr.write = ((text: string) => {
-    words.push(text);
+    message.push(text);
     if (text.includes("scored 20 ")) stop.abort(new Interrupted("SIGINT"));
     return write(text);
   }) as typeof stderr.write;
@@ -350,8 +350,8 @@ test("a terminal shows rate and remaining time; an interrupt prints the scored p
   const { cases, exact } = JSON.parse(out);
   assert.equal(cases, 20);
   assert.deepEqual([exact.tp, exact.fp], [8, 4]);
-  assert.ok(words.some((text) => /scored \d+ of 400 cases, [\d.]+\/s, \d+ s left$/.test(text)));
-  assert.equal(words.at(-1), "interrupted after 20 of 400 cases: the report is of these\n");
+  assert.ok(message.some((text) => /scored \d+ of 400 cases, [\d.]+\/s, \d+ s left$/.test(text)));
+  assert.equal(message.at(-1), "interrupted after 20 of 400 cases: the report is of these\n");
 });
 
 test("an interrupt before any score exits with status 130 without a report", async (t) => {

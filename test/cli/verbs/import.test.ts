@@ -74,11 +74,11 @@ test("comment-like text inside a JSON string is kept", async (t) => {
   assert.match(out, /"a \/\/ b": a/);
 });
 
-for (const [what, text, words] of REFUSED) {
+for (const [what, text, message] of REFUSED) {
   test(`${what}: reported with its line, nothing written, status 1`, async (t) => {
     const { status, out, err } = await run(t, text);
     assert.deepEqual([status, out], [1, ""], err);
-    assert.match(err, words);
+    assert.match(err, message);
     assert.match(err, /gateway: (nothing|no document) was written/);
   });
 }

@@ -164,12 +164,12 @@ const REFUSED: readonly (readonly [
   ["a duplicate key", "version: 1\nversion: 2\n", ["baseline-pii"], 1, /a second time/],
 ];
 
-for (const [what, text, args, status, says] of REFUSED) {
+for (const [what, text, args, status, message] of REFUSED) {
   test(`a pack is refused with nothing written: ${what}`, async (t) => {
     const { dir, file } = await folder(t, text);
     const refused = await run(["add", "-write", ...args], dir);
     assert.deepEqual([refused.status, refused.out], [status, ""], refused.err);
-    assert.match(refused.err, says);
+    assert.match(refused.err, message);
     assert.equal(await readFile(file, "utf8"), text);
     assert.deepEqual(await readdir(dir), ["deployment.yaml"]);
   });

@@ -192,10 +192,10 @@ const USAGE: readonly (readonly [words: readonly string[], message: RegExp])[] =
   [["-o", "xml", "select 1"], /flag '-o' is table, csv, json or rows, not 'xml'/],
 ];
 
-for (const [words, message] of USAGE) {
-  test(`'gateway query ${words.join(" ")}' is a usage error`, async () => {
+for (const [args, message] of USAGE) {
+  test(`'gateway query ${args.join(" ")}' is a usage error`, async () => {
     const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: "/nonexistent" } });
-    assert.equal(await execute(["query", ...words], io), 2);
+    assert.equal(await execute(["query", ...args], io), 2);
     assert.match(io.err(), message);
   });
 }
@@ -212,9 +212,9 @@ test("a refused statement is status 1, with the reason", async (t) => {
 for (const answer of [null, [], { columns: [], rows: [1], index: 0 }, { columns: [], rows: [] }, { items: [{}] }]) {
   test(`an answer of another format is refused: ${JSON.stringify(answer)}`, async (t) => {
     const { socket } = await standIn(t, (_asked, response) => json(response, 200, answer));
-    for (const words of [["select 1"], ["-tables"]]) {
+    for (const args of [["select 1"], ["-tables"]]) {
       const io = bufferIo();
-      assert.equal(await execute(["query", "-socket", socket, ...words], io), 1);
+      assert.equal(await execute(["query", "-socket", socket, ...args], io), 1);
       assert.match(io.err(), /is not an answer to a query/);
     }
   });

@@ -25,8 +25,8 @@ const part = (response: ServerResponse, then: () => void): void => {
   response.writeHead(200, HEADERS).write(ARCHIVE.subarray(0, 100), then);
 };
 
-const save = (io: BufferIo, ...words: readonly string[]) => execute(["snapshot", "save", ...words], io);
-const restore = (io: BufferIo, ...words: readonly string[]) => execute(["snapshot", "restore", ...words], io);
+const save = (io: BufferIo, ...args: readonly string[]) => execute(["snapshot", "save", ...args], io);
+const restore = (io: BufferIo, ...args: readonly string[]) => execute(["snapshot", "restore", ...args], io);
 
 test("an archive is saved complete, for its owner alone, and described", async (t) => {
   const { socket, directory, requests } = await standIn(t, (_asked, response) => answered(response));
@@ -148,14 +148,14 @@ test("a link is written through, a device is written to, and a directory or a mi
   assert.deepEqual(await readFile(join(directory, "real.tgz")), ARCHIVE);
   assert.equal(await save(bufferIo(), "-socket", socket, "/dev/null"), 0);
   assert.ok((await stat("/dev/null")).isCharacterDevice());
-  for (const [name, words] of [
+  for (const [name, error] of [
     [".", /is a directory/],
     ["no/such/a.tgz", /there is no directory .*no\/such/],
     ["", /the name of the file is empty/],
   ] as const) {
     const io = bufferIo({ cwd: directory });
     assert.equal(await save(io, "-socket", socket, name), 2);
-    assert.match(io.err(), words);
+    assert.match(io.err(), error);
   }
   assert.equal(requests.length, 2);
 });
@@ -213,7 +213,7 @@ test("data that cannot be an archive is refused before anything is sent", async 
   const { socket, directory, requests } = await standIn(t, (_asked, response) => json(response, 200, RESTORED));
   await writeFile(join(directory, "text"), "not an archive");
   await writeFile(join(directory, "empty"), "");
-  for (const [name, words] of [
+  for (const [name, error] of [
     ["text", /'text' is not a snapshot archive/],
     ["empty", /'empty' is not a snapshot archive/],
     ["missing", /'missing' cannot be read: there is no such file/],
@@ -223,7 +223,7 @@ test("data that cannot be an archive is refused before anything is sent", async 
   ] as const) {
     const io = bufferIo({ cwd: directory, isTerminal: (stream) => stream === "stdin" });
     assert.equal(await restore(io, "-socket", socket, name), 2);
-    assert.match(io.err(), words);
+    assert.match(io.err(), error);
   }
   assert.deepEqual(requests, []);
 });

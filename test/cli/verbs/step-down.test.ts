@@ -59,9 +59,9 @@ const CASES: readonly (readonly [what: string, shown: Shown, words: string, tran
   ],
 ];
 
-for (const [what, shown, words, transfers] of CASES) {
-  test(`${what}: ${words.trim()}`, async (t) => {
-    assert.deepEqual(await stepDown(t, shown), { status: 0, out: "", err: words, transfers });
+for (const [what, shown, message, transfers] of CASES) {
+  test(`${what}: ${message.trim()}`, async (t) => {
+    assert.deepEqual(await stepDown(t, shown), { status: 0, out: "", err: message, transfers });
   });
 }
 
@@ -72,7 +72,7 @@ test("the linger time is as requested", async (t) => {
   assert.ok(performance.now() - startedAt >= 290);
 });
 
-for (const [what, leaderAfter, status, words] of [
+for (const [what, leaderAfter, status, message] of [
   ["has taken effect", "n2", 0, /^n1 handed leadership over to n2\.\n$/],
   [
     "has not taken effect",
@@ -94,7 +94,7 @@ for (const [what, leaderAfter, status, words] of [
     });
     const io = bufferIo();
     assert.equal(await execute(["cluster", "step-down", "-socket", socket], io), status);
-    assert.match(io.err(), words);
+    assert.match(io.err(), message);
   });
 }
 

@@ -146,7 +146,7 @@ export const valuesOf = ({ fields }: Dialog, input: FieldValues = {}): FieldValu
 
 /** Returns `Label: text`, one line each. */
 export const linesOf = (dialog: Dialog, context: Context, input: FieldValues = {}): readonly string[] =>
-  dialog.lines(valuesOf(dialog, input), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
+  dialog.lines(valuesOf(dialog, input), context).map(([label, line]) => `${label}: ${textOfLine(line)}`);
 
 export interface CarriedOut {
   readonly method: string;

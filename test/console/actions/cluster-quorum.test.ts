@@ -12,7 +12,7 @@ import { learner, member, silent } from "./cluster-fixtures.ts";
 
 const voters = (count: number): readonly Member[] => Array.from({ length: count }, (_, at) => member(`n${at + 1}`));
 
-for (const [count, words, fragility] of [
+for (const [count, message, fragility] of [
   [0, "no voters", undefined],
   [1, "1 voter, quorum 1, tolerates no loss", "LOSING THIS ONE NODE STOPS WRITES"],
   [2, "2 voters, quorum 2, tolerates no loss", "LOSING EITHER NODE STOPS WRITES"],
@@ -24,7 +24,7 @@ for (const [count, words, fragility] of [
 ] as const) {
   test(`the arithmetic of ${count} voters`, () => {
     const quorum = quorumOf(voters(count));
-    assert.equal(quorumText(quorum), words);
+    assert.equal(quorumText(quorum), message);
     assert.equal(fragilityOf(quorum), fragility);
     assert.equal(quorum.isMet, count > 0);
   });
@@ -38,11 +38,11 @@ test("members without a vote do not count", () => {
 });
 
 test("the tolerance subtracts silent members, and is zero without a quorum", () => {
-  const words = (there: number, gone: number) =>
+  const message = (there: number, gone: number) =>
     quorumText(quorumOf([...voters(there), ...Array.from({ length: gone }, (_, at) => silent(`gone${at}`))]));
-  assert.equal(words(2, 1), "3 voters, quorum 2, tolerates no further loss");
-  assert.equal(words(4, 1), "5 voters, quorum 3, tolerates the loss of 1 more");
-  assert.equal(words(1, 2), "3 voters, quorum 2");
+  assert.equal(message(2, 1), "3 voters, quorum 2, tolerates no further loss");
+  assert.equal(message(4, 1), "5 voters, quorum 3, tolerates the loss of 1 more");
+  assert.equal(message(1, 2), "3 voters, quorum 2");
 });
 
 test("a member that receives a snapshot is reachable, and a silent one is not", () => {

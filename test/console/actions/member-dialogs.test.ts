@@ -258,13 +258,13 @@ test("a restore is refused after a leader change, and not offered without a lead
 });
 
 test("the result text comes from the answer", async () => {
-  const words = async (dialog: Dialog, answer: unknown) => {
+  const shownLines = async (dialog: Dialog, answer: unknown) => {
     const task = dialog.task(valuesOf(dialog, { snapshot: "skip" }), three);
     const [action] = task.kind === "actions" ? task.actions : [];
     assert.ok(action !== undefined);
     return (await carriedOut(action, answer)).message;
   };
-  assert.equal(await words(leadDialog("n2"), { leader: "n2" }), "n2 leads");
-  assert.equal(await words(removeDialog("n3"), undefined), "n3 is no longer a member");
-  assert.equal(await words(pruneDialog(three), { members: ["n1", "n2"] }), "members are n1, n2");
+  assert.equal(await shownLines(leadDialog("n2"), { leader: "n2" }), "n2 leads");
+  assert.equal(await shownLines(removeDialog("n3"), undefined), "n3 is no longer a member");
+  assert.equal(await shownLines(pruneDialog(three), { members: ["n1", "n2"] }), "members are n1, n2");
 });

@@ -134,12 +134,12 @@ test("results name the duration, or that traffic is accepted again", async (cont
     suspend.task(answersOf(suspend, { duration: "until lifted" }), incident),
     lift.task({}, incident),
   ];
-  const words: string[] = [];
+  const lines: string[] = [];
   for (const task of tasks) {
     assert.ok(task.kind === "actions");
-    for (const action of task.actions) words.push((await action.run(client, { idempotencyKey: "k" })).message);
+    for (const action of task.actions) lines.push((await action.run(client, { idempotencyKey: "k" })).message);
   }
-  assert.deepEqual(words, [
+  assert.deepEqual(lines, [
     "provider:acme-chat suspended for 30m",
     "provider:acme-chat suspended until lifted",
     "provider:beta-labs takes traffic again",

@@ -46,7 +46,7 @@ const linkOf = (state: Link["state"]): Pick<State, "link"> => ({
 });
 const OFFLINE = linkOf({ kind: "offline", since: NOW - 72_000, retryAt: NOW + 4_000, failure: UNREACHABLE });
 
-interface Scene {
+interface DrawnCase {
   readonly change: Partial<State>;
   readonly views?: readonly View[];
 }
@@ -61,7 +61,7 @@ const MANY = Array.from({ length: 10_000 }, (_, at) => ({
 const withGaps = (unanswered: readonly string[], cut: readonly string[] = []): Partial<State> =>
   withBackends({ gaps: { unanswered, cut } });
 
-const SCENES: Readonly<Record<string, Scene>> = {
+const SCENES: Readonly<Record<string, DrawnCase>> = {
   ok: { change: withTable({ cursorId: "acme-alt", marks: new Set(["acme-alt", "beta-labs"]) }) },
   loading: { change: withBackends({ value: undefined }) },
   empty: { change: {}, views: [providersView([]), ...VIEWS.slice(1)] },
@@ -248,9 +248,9 @@ test("in read-only mode no verb that changes the gateway is offered", () => {
 
 test("the title names nodes without an answer at any width", () => {
   for (const size of SIZES) {
-    const words = /─ n3 HAS NOT ANSWERED ─/;
-    assert.match(titleOf(stateAt(size, withGaps(["n3"]))), words);
-    assert.match(titleOf(stateAt(size, withGaps(["n3"])), [providersView([]), ...VIEWS.slice(1)]), words);
+    const warning = /─ n3 HAS NOT ANSWERED ─/;
+    assert.match(titleOf(stateAt(size, withGaps(["n3"]))), warning);
+    assert.match(titleOf(stateAt(size, withGaps(["n3"])), [providersView([]), ...VIEWS.slice(1)]), warning);
     assert.doesNotMatch(titleOf(stateAt(size)), /ANSWERED/);
   }
   const wide = (...gaps: Parameters<typeof withGaps>): string => titleOf(stateAt("120x35", withGaps(...gaps)));

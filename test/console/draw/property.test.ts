@@ -80,7 +80,7 @@ const table = fc
   })
   .map((some) => ({ ...TABLE, ...some, cursorId: "none" }));
 
-const scene = fc.record({
+const drawnState = fc.record({
   columns: fc.integer({ min: 40, max: 200 }),
   rows: fc.integer({ min: 10, max: 60 }),
   providers: rows,
@@ -103,7 +103,7 @@ const SIZE = { numRuns: 300 };
 
 test("for any state and size, a frame has one line less than the screen and none wider", () => {
   fc.assert(
-    fc.property(scene, (input) => {
+    fc.property(drawnState, (input) => {
       const state = stateOf(input);
       const views = [providersView(input.providers), PAGE_VIEW, WORKBENCH_VIEW];
       const lines = drawScreen(state, views, drawWorkbench);
@@ -119,7 +119,7 @@ test("for any state and size, a frame has one line less than the screen and none
   );
 });
 
-function stateOf(input: typeof scene extends fc.Arbitrary<infer T> ? T : never): State {
+function stateOf(input: typeof drawnState extends fc.Arbitrary<infer T> ? T : never): State {
   const state = stateAt(`${input.columns}x${input.rows}`);
   const reading = { ...READINGS.list_backends, failure: input.failure };
   const offline = {

@@ -71,10 +71,10 @@ test("every state of a view is read in words", () => {
 test("a node without an answer is named, with and without rows", () => {
   const gaps = { unanswered: ["n3"], cut: ["n2"] };
   const data = dataOf({ ...READINGS, list_backends: { ...READINGS.list_backends, gaps } });
-  const words = /n3 has not answered, and is missing here; there is more on n2 than is shown/;
-  assert.match(textOf(treeOf({ data })), words);
+  const warning = /n3 has not answered, and is missing here; there is more on n2 than is shown/;
+  assert.match(textOf(treeOf({ data })), warning);
   const text = textOf(renderTree(stateAt("80x24", { data }), [providersView([]), ...VIEWS.slice(1)], noWorkbench));
-  assert.match(text, words);
+  assert.match(text, warning);
   assert.doesNotMatch(textOf(treeOf()), /answered/);
 });
 

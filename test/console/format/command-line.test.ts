@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { commandOf, commandsOfTask, quoted } from "../../../src/console/format/command-line.ts";
 import { actionOf } from "../../../src/console/model/action.ts";
 
-const DOOR = { endpointFlags: "-socket /run/gateway.sock" };
+const ENDPOINT = { endpointFlags: "-socket /run/gateway.sock" };
 const nothing = () => ({ message: "" });
 
 test("an action with a body is written with endpoint, quoted body, method and path", () => {
@@ -17,14 +17,14 @@ test("an action with a body is written with endpoint, quoted body, method and pa
     nothing,
   );
   assert.equal(
-    commandOf(action, DOOR),
+    commandOf(action, ENDPOINT),
     `gateway admin -socket /run/gateway.sock -d '{"reason":"it'\\''s down","duration":"30m"}' PUT suspensions/provider:acme`,
   );
 });
 
 test("the command line of a GET omits the method, and a query string is quoted", () => {
   assert.equal(
-    commandOf(actionOf("list_keys", { query: { consistent: true } }, nothing), DOOR).endsWith(
+    commandOf(actionOf("list_keys", { query: { consistent: true } }, nothing), ENDPOINT).endsWith(
       " 'keys?consistent=true'",
     ),
     true,
@@ -35,7 +35,7 @@ test("the command line of a GET omits the method, and a query string is quoted",
 test("a document is put in a file first", () => {
   for (const body of ["@secrets", `a: ${"x".repeat(20_000)}`, "nul \0"]) {
     const action = actionOf("put_source", { params: { name: "team" }, body }, nothing);
-    assert.equal(commandOf(action, DOOR), "gateway admin -socket /run/gateway.sock -d @FILE PUT sources/team");
+    assert.equal(commandOf(action, ENDPOINT), "gateway admin -socket /run/gateway.sock -d @FILE PUT sources/team");
   }
 });
 
@@ -47,7 +47,7 @@ test("a task of several steps gives one command per step", () => {
       { kind: "actions", actions: [actionOf("delete_cluster_member", { params: { id: "n3" } }, nothing)] },
     ],
   } as const;
-  assert.deepEqual(commandsOfTask(task, DOOR), [
+  assert.deepEqual(commandsOfTask(task, ENDPOINT), [
     "gateway snapshot save -socket /run/gateway.sock 'before prune.tgz'",
     "gateway admin -socket /run/gateway.sock DELETE cluster_members/n3",
   ]);

@@ -3,7 +3,7 @@
 import "./production.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Line } from "../../../src/console/model/text.ts";
-import { createScene, OPEN_GATE } from "./scene.ts";
+import { createTestStore, OPEN_GATE } from "./screen-store.ts";
 
 const { renderConsole } = await import("../../../src/console/parts/render-console.tsx");
 const { DEFAULT_THEME } = await import("../../../src/console/parts/theme.ts");
@@ -22,16 +22,16 @@ const row = (at: number, turn: number): Line => [
 let bytes = 0;
 let most = 0;
 let frames = 0;
-const scene = createScene(COLUMNS, ROWS);
+const store = createTestStore(COLUMNS, ROWS);
 let lines: readonly Line[] = Array.from({ length: ROWS - 1 }, (_, at) => row(at, 0));
-scene.set(lines);
+store.set(lines);
 const screen = renderConsole({
   stdout: {
     write(text: string) {
       bytes += Buffer.byteLength(text);
     },
   },
-  store: scene,
+  store: store,
   theme: DEFAULT_THEME,
   isScreenReader: false,
   gate: OPEN_GATE,
@@ -53,7 +53,7 @@ for (let turn = 1; turn <= STATES; turn += 1) {
     at === turn % 30 || at === (turn + 7) % 30 || at === (turn + 13) % 30 ? row(at, turn) : line,
   );
   const startedAt = performance.now();
-  scene.set(lines);
+  store.set(lines);
   // React applies the state in a microtask, and Ink writes the frame there.
   await new Promise<void>((resolve) => setImmediate(resolve));
   if (turn > SLOW) continue;

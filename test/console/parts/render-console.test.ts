@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Line, Tone } from "../../../src/console/model/text.ts";
 import type { RenderOptions } from "../../../src/console/parts/render-console.tsx";
-import { createScene, OPEN_GATE, type Scene, settled } from "./scene.ts";
+import { createTestStore, OPEN_GATE, settled, type TestScreenStore } from "./screen-store.ts";
 import { createTerminal, type TestTerminal } from "./terminal.ts";
 
 const { renderConsole } = await import("../../../src/console/parts/render-console.tsx");
@@ -13,25 +13,25 @@ const CLEARS = /\x1b\[[23]J/;
 
 interface Shown {
   readonly terminal: TestTerminal;
-  readonly scene: Scene;
+  readonly store: TestScreenStore;
   readonly screen: ReturnType<typeof renderConsole>;
   readonly crashes: unknown[];
 }
 
 function show(columns: number, rows: number, change: Partial<RenderOptions> = {}): Shown {
   const terminal = createTerminal(columns, rows);
-  const scene = createScene(columns, rows);
+  const store = createTestStore(columns, rows);
   const crashes: unknown[] = [];
   const screen = renderConsole({
     stdout: terminal,
-    store: scene,
+    store: store,
     theme: DEFAULT_THEME,
     isScreenReader: false,
     gate: OPEN_GATE,
     onCrash: (error) => crashes.push(error),
     ...change,
   });
-  return { terminal, scene, screen, crashes };
+  return { terminal, store, screen, crashes };
 }
 
 const numbered = (word: string, count: number): readonly Line[] =>
@@ -49,11 +49,11 @@ test("the first frame fills all lines but the last and clears none of the earlie
 });
 
 test("only the changed lines of a frame are written", async () => {
-  const { terminal, scene, screen } = show(80, 24);
+  const { terminal, store, screen } = show(80, 24);
   await settled();
   terminal.forget();
-  scene.set(
-    scene.getLines().map((line, at) => (at === 3 ? [{ text: "changed", tone: "fail", isInverse: true }] : line)),
+  store.set(
+    store.getLines().map((line, at) => (at === 3 ? [{ text: "changed", tone: "fail", isInverse: true }] : line)),
   );
   await settled();
   const written = terminal.written.join("");
@@ -65,10 +65,10 @@ test("only the changed lines of a frame are written", async () => {
 });
 
 test("a line is never erased behind its last cell, which might be lost", async () => {
-  const { terminal, scene, screen } = show(40, 10);
+  const { terminal, store, screen } = show(40, 10);
   await settled();
   terminal.forget();
-  scene.set(scene.getLines().map((line, at) => (at === 3 ? [{ text: "x".repeat(40) }] : line)));
+  store.set(store.getLines().map((line, at) => (at === 3 ? [{ text: "x".repeat(40) }] : line)));
   await settled();
   assert.match(terminal.written.join(""), /x{40}\n/);
   assert.doesNotMatch(terminal.written.join(""), /x\x1b\[K/);
@@ -77,17 +77,17 @@ test("a line is never erased behind its last cell, which might be lost", async (
 });
 
 test("an unchanged frame writes nothing", async () => {
-  const { terminal, scene, screen } = show(80, 24);
+  const { terminal, store, screen } = show(80, 24);
   await settled();
   terminal.forget();
-  scene.set(numbered("line", 23));
+  store.set(numbered("line", 23));
   await settled();
   assert.equal(terminal.written.join(""), "");
   screen.unmount();
 });
 
 test("after each resize the screen has only the new frame, without a full clear", async () => {
-  const { terminal, scene, screen } = show(120, 35);
+  const { terminal, store, screen } = show(120, 35);
   for (const [columns, rows] of [
     [60, 16],
     [120, 35],
@@ -96,7 +96,7 @@ test("after each resize the screen has only the new frame, without a full clear"
     [40, 10],
   ] as const) {
     terminal.resize(columns, rows);
-    scene.set(numbered(`at ${columns}:`, rows - 1), { columns, rows });
+    store.set(numbered(`at ${columns}:`, rows - 1), { columns, rows });
     await settled();
     assert.deepEqual(await terminal.screen(), textOf(`at ${columns}:`, rows - 1));
   }
@@ -105,20 +105,20 @@ test("after each resize the screen has only the new frame, without a full clear"
 });
 
 test("a line of wide characters that fills the width does not move the lines below it", async () => {
-  const { terminal, scene, screen } = show(40, 10);
+  const { terminal, store, screen } = show(40, 10);
   const wide = "漢".repeat(20);
-  scene.set([[{ text: wide, isInverse: true }], ...numbered("below", 8)]);
+  store.set([[{ text: wide, isInverse: true }], ...numbered("below", 8)]);
   await settled();
   assert.deepEqual(await terminal.screen(), [wide, ...textOf("below", 8)]);
   screen.unmount();
 });
 
 test("the only line of a one-line terminal stays on it", async () => {
-  const { terminal, scene, screen } = show(20, 1);
-  scene.set([[{ text: "need 60x16, have 20…" }]], { columns: 20, rows: 1 });
+  const { terminal, store, screen } = show(20, 1);
+  store.set([[{ text: "need 60x16, have 20…" }]], { columns: 20, rows: 1 });
   await settled();
   assert.deepEqual(await terminal.screen(), ["need 60x16, have 20…"]);
-  scene.set([[{ text: "need more" }]]);
+  store.set([[{ text: "need more" }]]);
   await settled();
   assert.deepEqual(await terminal.screen(), ["need more"]);
   screen.unmount();
@@ -136,10 +136,10 @@ test("a redraw paints over the output of other programs", async () => {
 });
 
 test("after many redraws no line is drawn twice and the cursor stays hidden", async () => {
-  const { terminal, scene, screen } = show(80, 24);
+  const { terminal, store, screen } = show(80, 24);
   for (let at = 0; at < 20; at += 1) {
     screen.redraw();
-    scene.set(numbered(`turn ${at}:`, 23));
+    store.set(numbered(`turn ${at}:`, 23));
   }
   await settled();
   assert.deepEqual(await terminal.screen(), textOf("turn 19:", 23));
@@ -155,12 +155,12 @@ test("while the terminal is busy frames are dropped, and then the newest is draw
   const drained = new Promise<void>((resolve) => {
     drain = resolve;
   });
-  const { terminal, scene, screen } = show(80, 24, {
+  const { terminal, store, screen } = show(80, 24, {
     gate: { ...OPEN_GATE, isBusy: () => isBusy, whenDrained: () => drained },
   });
   await settled();
   terminal.forget();
-  for (let at = 0; at < 50; at += 1) scene.set(numbered(`state ${at}:`, 23));
+  for (let at = 0; at < 50; at += 1) store.set(numbered(`state ${at}:`, 23));
   await settled();
   assert.equal(terminal.written.join(""), "");
   isBusy = false;
@@ -172,18 +172,18 @@ test("while the terminal is busy frames are dropped, and then the newest is draw
 });
 
 test("an error while a frame is made is reported once, and nothing is printed", async () => {
-  const { terminal, scene, crashes } = show(80, 24);
+  const { terminal, store, crashes } = show(80, 24);
   await settled();
   terminal.forget();
-  scene.fail(new Error("no frame"));
-  scene.fail(new Error("again"));
+  store.fail(new Error("no frame"));
+  store.fail(new Error("again"));
   await settled();
   assert.deepEqual(crashes.map(String), ["Error: no frame"]);
   assert.equal(terminal.written.join(""), "");
 });
 
 test("an error in a component is reported once, and neither Ink nor React prints it", async () => {
-  const { terminal, scene, crashes } = show(80, 24);
+  const { terminal, store, crashes } = show(80, 24);
   await settled();
   terminal.forget();
   const broken: Line = [
@@ -194,7 +194,7 @@ test("an error in a component is reported once, and neither Ink nor React prints
       },
     },
   ];
-  scene.set([broken, ...numbered("line", 22)]);
+  store.set([broken, ...numbered("line", 22)]);
   await settled();
   assert.deepEqual(crashes.map(String), ["Error: a broken line"]);
   assert.equal(terminal.written.join(""), "");
@@ -202,7 +202,7 @@ test("an error in a component is reported once, and neither Ink nor React prints
 
 test("text printed through console goes to the listener until the screen is restored", async () => {
   const printed: string[] = [];
-  const { terminal, screen } = show(80, 24, { onPrinted: (words) => printed.push(words) });
+  const { terminal, screen } = show(80, 24, { onPrinted: (text) => printed.push(text) });
   const { log } = console;
   await settled();
   terminal.forget();
@@ -214,11 +214,11 @@ test("text printed through console goes to the listener until the screen is rest
 });
 
 test("after unmounting nothing is written", async () => {
-  const { terminal, scene, screen } = show(80, 24);
+  const { terminal, store, screen } = show(80, 24);
   await settled();
   terminal.forget();
   screen.unmount();
-  scene.set(numbered("late", 23));
+  store.set(numbered("late", 23));
   screen.redraw();
   await settled();
   assert.equal(terminal.written.join(""), "");
@@ -226,8 +226,8 @@ test("after unmounting nothing is written", async () => {
 
 test("without colors no SGR color is written, and urgent text is bold", async () => {
   const tones = ["plain", "strong", "dim", "warn", "fail", "off", "changed"] as const;
-  const { terminal, scene, screen } = show(80, 24, { theme: MONO });
-  scene.set([tones.map((tone) => ({ text: tone, tone, isInverse: tone === "off" })), ...numbered("line", 22)]);
+  const { terminal, store, screen } = show(80, 24, { theme: MONO });
+  store.set([tones.map((tone) => ({ text: tone, tone, isInverse: tone === "off" })), ...numbered("line", 22)]);
   await settled();
   const written = terminal.written.join("");
   assert.doesNotMatch(written, /\x1b\[[\d;]*(?:3\d|4\d|9\d|10\d)[\d;]*m/);
@@ -236,8 +236,8 @@ test("without colors no SGR color is written, and urgent text is bold", async ()
 });
 
 test("a screen reader gets lines with roles and states instead of a frame", async () => {
-  const { terminal, scene, screen } = show(80, 24, { isScreenReader: true });
-  scene.say([
+  const { terminal, store, screen } = show(80, 24, { isScreenReader: true });
+  store.say([
     { text: "Providers" },
     {
       role: "table",
@@ -254,7 +254,7 @@ test("a screen reader gets lines with roles and states instead of a frame", asyn
     "button: (disabled) y suspend now",
   ]);
   terminal.forget();
-  scene.say([{ text: "Keys" }]);
+  store.say([{ text: "Keys" }]);
   await settled();
   assert.deepEqual(
     (await terminal.screen()).filter((line) => line !== ""),

@@ -99,17 +99,17 @@ test("text shown once, typed or pasted is not recorded, in any part of the scree
 
 test("a recording ends at its limit or on a full disk with one message, and can be played", async () => {
   const file = fileOf();
-  const words: string[] = [];
+  const messages: string[] = [];
   const recorder = createRecorder({
     ...{ file, now: () => NOW, theme: DEFAULT_THEME, maxLength: 20_000 },
-    onEnd: (reason) => words.push(reason),
+    onEnd: (reason) => messages.push(reason),
   });
   let state = begun();
   for (let at = 0; at < 200; at += 1) {
     state = step(state, key(at % 2 === 0 ? "?" : "esc")).state;
     recorder.frame(drawn(maskState(state)), state.size);
   }
-  assert.deepEqual(words, ["recording stopped: the file has reached its maximum size"]);
+  assert.deepEqual(messages, ["recording stopped: the file has reached its maximum size"]);
   assert.ok(file.length <= 20_000);
   assert.ok((await played(file.text)).join("").length > 0);
 });

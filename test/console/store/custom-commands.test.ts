@@ -18,7 +18,7 @@ const shell = (text: string): CustomCommand => ({
   views: undefined,
   run: { kind: "shell", text },
 });
-const words = (...of: readonly string[]): CustomCommand => ({
+const commandOf = (...of: readonly string[]): CustomCommand => ({
   key: "!",
   name: "n",
   views: undefined,
@@ -42,7 +42,7 @@ const HOSTILE = [
 
 test("a value is one argument, whatever characters it has", () => {
   for (const name of HOSTILE)
-    assert.deepEqual(fillTemplate(words("prog", "--of={name}", "{name}"), { name }), {
+    assert.deepEqual(fillTemplate(commandOf("prog", "--of={name}", "{name}"), { name }), {
       kind: "argv",
       argv: ["prog", `--of=${name}`, name],
     });
@@ -80,11 +80,11 @@ test("the text that a shell parses contains no value", () => {
 
 test("a value that would be an option is refused, unless options have ended", () => {
   assert.match(
-    JSON.stringify(fillTemplate(words("rm", "{name}"), { name: "-rf" })),
+    JSON.stringify(fillTemplate(commandOf("rm", "{name}"), { name: "-rf" })),
     /would be read as an option; write --/,
   );
   assert.match(JSON.stringify(fillTemplate(shell("rm {name}"), { name: "-rf" })), /write --/);
-  assert.deepEqual(fillTemplate(words("rm", "--", "{name}"), { name: "-rf" }), {
+  assert.deepEqual(fillTemplate(commandOf("rm", "--", "{name}"), { name: "-rf" }), {
     kind: "argv",
     argv: ["rm", "--", "-rf"],
   });
@@ -104,19 +104,19 @@ test("a row over several nodes gives the values that all agree on", () => {
     ["{missing}", /no value for \{missing\}/],
   ] as const;
   for (const [word, expected] of cases) {
-    const filled = fillTemplate(words("a", word), rows);
+    const filled = fillTemplate(commandOf("a", word), rows);
     if (expected instanceof RegExp) assert.match(JSON.stringify(filled), expected);
     else assert.deepEqual(filled, expected);
   }
-  assert.match(JSON.stringify(fillTemplate(words("a", "{name}"), [])), /no row/);
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{name}"), [])), /no row/);
 });
 
 test("a missing or non-scalar field is reported, and nothing runs", () => {
-  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { y: 1 })), /no value for \{x\}/);
-  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { x: ["y"] })), /no value/);
-  assert.match(JSON.stringify(fillTemplate(words("a", "{toString}"), {})), /argv/, "no field has such a name");
-  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), undefined)), /no row/);
-  assert.match(JSON.stringify(fillTemplate(words("a", "{x}"), { x: "a\0b" })), /cannot be an argument/);
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{x}"), { y: 1 })), /no value for \{x\}/);
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{x}"), { x: ["y"] })), /no value/);
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{toString}"), {})), /argv/, "no field has such a name");
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{x}"), undefined)), /no row/);
+  assert.match(JSON.stringify(fillTemplate(commandOf("a", "{x}"), { x: "a\0b" })), /cannot be an argument/);
 });
 
 const read = readSettings(

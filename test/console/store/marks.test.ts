@@ -7,7 +7,7 @@ import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store
 import { online, pressed, ROWS, typed, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.message ?? "";
+const flashMessage = (state: State): string => state.flash?.message ?? "";
 const marks = (state: State): readonly string[] => [...tableStateOf(state).marks].sort();
 
 test("Space marks a row and moves on, and stays on the last row", () => {
@@ -24,7 +24,7 @@ test("* marks all filtered rows, and again unmarks them", () => {
   assert.deepEqual(marks(pressed(filtered, "*")), ["acme-alt", "acme-chat"], "what was marked before stays");
   assert.deepEqual(marks(pressed(filtered, "* *")), ["acme-chat"]);
   assert.equal(marks(pressed(online(), "*")).length, ROWS.length);
-  assert.match(words(pressed(online([]), "*")), /no row to mark/);
+  assert.match(flashMessage(pressed(online([]), "*")), /no row to mark/);
 });
 
 test("Shift with arrows marks row after row, and unmarks those it leaves", () => {
@@ -38,5 +38,5 @@ test("Shift with arrows marks row after row, and unmarks those it leaves", () =>
 test("Ctrl-Space marks from the nearest mark to the cursor, and explains itself if there is none", () => {
   assert.equal(marks(pressed(online(), "space down down ctrl-space")).length, ROWS.length);
   assert.equal(marks(pressed(online(), "G space up up ctrl-space")).length, 3);
-  assert.match(words(pressed(online(), "ctrl-space")), /no row is marked/);
+  assert.match(flashMessage(pressed(online(), "ctrl-space")), /no row is marked/);
 });

@@ -155,11 +155,11 @@ const VERBS: readonly (readonly [text: string, title: string | undefined, words:
   ["mint", "Mint a key", /^$/],
 ];
 
-for (const [text, title, words] of VERBS) {
+for (const [text, title, best] of VERBS) {
   test(`:${text} ${title === undefined ? "says why it does nothing" : "opens the dialog"}, and changes nothing by itself`, () => {
     const there = typedNamed(text);
     assert.equal(there.dialog?.dialog.title, title);
-    assert.match(there.flash?.message ?? "", words, JSON.stringify([there.dialog?.dialog.title, there.place]));
+    assert.match(there.flash?.message ?? "", best, JSON.stringify([there.dialog?.dialog.title, there.place]));
     const readOnly = typedNamed(text, "enter", online(undefined, { isReadOnly: true }));
     assert.equal(readOnly.dialog, undefined);
   });
@@ -198,12 +198,12 @@ test("lists with possible names are read while typing, and Enter waits for them"
     const stays = through(waiting, { kind: "key", chord }, read);
     assert.equal(stays.place.view, "providers", `${chord} takes Enter back`);
   }
-  for (const [text, words] of [
+  for (const [text, best] of [
     ["intern-trial", /^there is no view intern-trial; .*; could not read the names of key$/],
     ["suspend intern", /^suspend: no .* is named intern; could not read the names of key$/],
   ] as const) {
     const late = through(at(text), enter, { kind: "tick", now: NOW + 10_000 });
     assert.equal(late.prompt, undefined, "it waits for a limited time");
-    assert.match(late.flash?.message ?? "", words);
+    assert.match(late.flash?.message ?? "", best);
   }
 });

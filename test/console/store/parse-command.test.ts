@@ -51,11 +51,11 @@ const WRONG = [
   ["constructor", /there is no view constructor/],
 ] as const;
 
-for (const [text, words] of WRONG) {
+for (const [text, message] of WRONG) {
   test(`:${text} is not a command, and the closest ones are suggested`, () => {
     const command = commandOfText(text, VIEWS);
     assert.ok(command.kind === "wrong");
-    assert.match(command.message, words);
+    assert.match(command.message, message);
   });
 }
 

@@ -16,7 +16,7 @@ import { tableRegions } from "../../../src/console/store/layout.ts";
 import { listingOf, tableStateOf } from "../../../src/console/store/selectors.ts";
 import { after, backends, lastStep, online, pressed, typed, VIEWS } from "./fixture.ts";
 
-const words = ({ flash }: State): string | undefined => flash?.message;
+const flashMessage = ({ flash }: State): string | undefined => flash?.message;
 const heads = (state: State): readonly string[] => listingOf(state, VIEWS)?.table.columns.map(({ head }) => head) ?? [];
 
 function keptBy({ effects }: Step): PreferenceChange {
@@ -30,7 +30,7 @@ test("# selects columns: Space hides one, Enter and y save the choice, which app
   assert.deepEqual(keptBy(last), { kind: "columns", view: "providers", hidden: ["rate"] });
   assert.deepEqual(heads(last.state), ["NAME", "STATE"]);
   assert.equal(last.state.dialog, undefined);
-  assert.equal(words(last.state), "2 of 3 columns are shown");
+  assert.equal(flashMessage(last.state), "2 of 3 columns are shown");
   const back = lastStep(last.state, "# right space enter y");
   assert.deepEqual(keptBy(back), { kind: "columns", view: "providers", hidden: [] });
   assert.deepEqual(heads(back.state), ["NAME", "REQ/s", "STATE"]);
@@ -43,14 +43,14 @@ test("rows stay sorted by a hidden column, and its letter no longer sorts", () =
   };
   const hidden = pressed(online(), "# right space enter y");
   assert.deepEqual(order(hidden), order(online()));
-  assert.match(words(pressed(hidden, "S R")) ?? "", /no column has the letter R/);
+  assert.match(flashMessage(pressed(hidden, "S R")) ?? "", /no column has the letter R/);
   assert.equal(listingOf(pressed(hidden, "S s"), VIEWS)?.sort.column, "state");
 });
 
 test("hiding all columns cannot be saved, and neither Esc nor Enter alone saves anything", () => {
   const none = pressed(online(), "# space right space right space enter");
   assert.deepEqual(lastStep(none, "y").effects, []);
-  assert.match(words(pressed(none, "y")) ?? "", /at least one column/);
+  assert.match(flashMessage(pressed(none, "y")) ?? "", /at least one column/);
   assert.deepEqual(lastStep(online(), "# space esc").effects, []);
   assert.deepEqual(lastStep(online(), "# space enter").effects, []);
 });
@@ -68,7 +68,7 @@ test("K saves the view with filter and sort under a function key, which then ope
       isNarrowed: true,
     },
   });
-  assert.match(words(last.state) ?? "", /^F3 goes to: Providers, filter acme, sort name asc, attention only/);
+  assert.match(flashMessage(last.state) ?? "", /^F3 goes to: Providers, filter acme, sort name asc, attention only/);
   const elsewhere = pressed(last.state, "esc esc S R 1");
   const there = pressed(elsewhere, "f3");
   const { filter, sort, isNarrowed } = tableStateOf(there);
@@ -87,15 +87,15 @@ test("the first free key is proposed, or the one that has the view already, and 
   assert.equal(keyOf(pressed(kept, "1")), "F2");
   const freed = lastStep(kept, "K tab right enter y");
   assert.deepEqual(keptBy(freed), { kind: "favorite", key: "f1", favorite: undefined });
-  assert.equal(words(pressed(freed.state, "f1")), "F1 has no view; press K in a view to keep it there");
-  assert.match(words(pressed(online(), "K tab right enter y")) ?? "", /F1 has no view/);
+  assert.equal(flashMessage(pressed(freed.state, "f1")), "F1 has no view; press K in a view to keep it there");
+  assert.match(flashMessage(pressed(online(), "K tab right enter y")) ?? "", /F1 has no view/);
 });
 
 test("a favorite whose view or column no longer exists is reported or dropped", () => {
   const favorite = { place: { view: "gone" }, filter: "", sort: undefined, isNarrowed: false };
   const text = preferencesText(preferencesAfter(NO_PREFERENCES, { kind: "favorite", key: "f1", favorite }));
   const state = after(online(), [{ kind: "remembered", name: "preferences", text }]);
-  assert.equal(words(pressed(state, "f1")), "F1: there is no view gone");
+  assert.equal(flashMessage(pressed(state, "f1")), "F1: there is no view gone");
   const column = { ...favorite, place: { view: "providers" }, sort: { column: "gone", isDescending: true } };
   const other = preferencesText(preferencesAfter(NO_PREFERENCES, { kind: "favorite", key: "f1", favorite: column }));
   const there = pressed(after(online(), [{ kind: "remembered", name: "preferences", text: other }]), "f1");
@@ -110,7 +110,7 @@ test("from 160 columns on the detail is beside the table; | moves it below, and 
   assert.deepEqual(keptBy(below), { kind: "split", isSplit: false });
   assert.deepEqual(regions(below.state), { above: 0, head: 1, rows: 33, pane: 9, side: 0 });
   assert.deepEqual(keptBy(lastStep(below.state, "|")), { kind: "split", isSplit: true });
-  assert.match(words(pressed(online(), "|")) ?? "", /two panes need 160 columns, and the terminal has 120/);
+  assert.match(flashMessage(pressed(online(), "|")) ?? "", /two panes need 160 columns, and the terminal has 120/);
   assert.deepEqual(regions({ ...wide, size: { columns: 159, rows: 50 } }).side, 0);
 });
 

@@ -9,7 +9,7 @@ import { cursorRowOf, listingOf, tableStateOf } from "../../../src/console/store
 import { after, dataOf, key, lastStep, NOW, online, pressed, ROWS, start, step, typed, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.message ?? "";
+const flashMessage = (state: State): string => state.flash?.message ?? "";
 const paste = (text: string): Event => ({ kind: "paste", text });
 const sorted = (state: State): string => {
   const sort = listingOf(state, VIEWS)?.sort;
@@ -74,7 +74,7 @@ test("Esc goes back exactly one step, and at the root says how to quit", () => {
   assert.equal(pressed(state, "esc").place.view, "overview");
   assert.equal(pressed(state, "esc esc").place.view, "providers");
   const root = lastStep(state, "esc esc esc");
-  assert.deepEqual([words(root.state), root.effects], ["q quits", []]);
+  assert.deepEqual([flashMessage(root.state), root.effects], ["q quits", []]);
 });
 
 test("digits, - and Tab switch views; an unassigned digit says so", () => {
@@ -85,16 +85,16 @@ test("digits, - and Tab switch views; an unassigned digit says so", () => {
   assert.deepEqual(pressed(there, "tab").place, { view: "errors" });
   assert.equal(pressed(there, "tab").past.length, 1);
   assert.deepEqual(pressed(there, "tab tab").place, { view: "overview" });
-  assert.equal(words(pressed(online(), "5")), "no view has the number 5");
-  assert.equal(words(pressed(online(), "tab")), "this view has no tabs");
-  assert.equal(words(pressed(online(), "-")), "there is no view before this one");
+  assert.equal(flashMessage(pressed(online(), "5")), "no view has the number 5");
+  assert.equal(flashMessage(pressed(online(), "tab")), "this view has no tabs");
+  assert.equal(flashMessage(pressed(online(), "-")), "there is no view before this one");
 });
 
 test("a command goes to a view with a subject and a filter", () => {
   const state = command(online(), "errors acme-chat /5xx");
   assert.deepEqual(state.place, { view: "errors", subject: "acme-chat" });
   assert.equal(tableStateOf(state).filter, "5xx");
-  assert.equal(words(command(online(), "providres")), "there is no view providres; did you mean providers?");
+  assert.equal(flashMessage(command(online(), "providres")), "there is no view providres; did you mean providers?");
   assert.equal(command(online(), "help").prompt?.kind, "help");
   assert.deepEqual(lastStep(typed(pressed(online(), ":"), "q"), "enter").effects, [{ kind: "quit" }]);
 });
@@ -106,13 +106,13 @@ test("S and a letter sort by a column, again reverses, and shifted arrows move b
   assert.equal(sorted(pressed(online(), "S R")), "rate up");
   assert.equal(sorted(pressed(online(), "shift-right")), "state up");
   assert.equal(sorted(pressed(online(), "shift-left shift-left")), "state up");
-  assert.match(words(pressed(online(), "S x")), /no column has the letter x: N NAME, R REQ\/s, s STATE/);
+  assert.match(flashMessage(pressed(online(), "S x")), /no column has the letter x: N NAME, R REQ\/s, s STATE/);
   assert.equal(pressed(online(), "S esc").awaitsColumnFor, undefined);
 });
 
 test("columns scroll once all of them have been shown", () => {
   assert.equal(tableStateOf(pressed(online(), "t right right right right left")).scrolled, 1);
-  assert.match(words(pressed(online(), "right")), /^t shows all columns/);
+  assert.match(flashMessage(pressed(online(), "right")), /^t shows all columns/);
 });
 
 test("d shows the fields of a row, J its JSON, Enter opens it; terminal escapes are shown as text", () => {
@@ -128,17 +128,17 @@ test("c copies the name, or the marked ones in order", () => {
   assert.deepEqual(lastStep(online(), "down space up up space c").effects, [
     { kind: "copy", text: "acme-chat\nacme-alt" },
   ]);
-  assert.equal(words(pressed(online(), "c")), "copied acme-chat");
+  assert.equal(flashMessage(pressed(online(), "c")), "copied acme-chat");
 });
 
 test("a verb that is not offered, impossible or forbidden says why and does nothing", () => {
-  assert.equal(words(pressed(online(), "P")), "P (prune) is not available here");
-  assert.equal(words(pressed(online(), "1 X")), "X (remove) is not available here; use it in: providers");
-  assert.equal(words(pressed(online(), "u")), "u: acme-chat is not suspended");
-  assert.equal(words(pressed(online(ROWS, { isReadOnly: true }), "s")), "read-only: s is not available");
+  assert.equal(flashMessage(pressed(online(), "P")), "P (prune) is not available here");
+  assert.equal(flashMessage(pressed(online(), "1 X")), "X (remove) is not available here; use it in: providers");
+  assert.equal(flashMessage(pressed(online(), "u")), "u: acme-chat is not suspended");
+  assert.equal(flashMessage(pressed(online(ROWS, { isReadOnly: true }), "s")), "read-only: s is not available");
   assert.equal(pressed(online(ROWS, { isReadOnly: true }), "s").dialog, undefined);
-  assert.equal(words(pressed(online(), "space space X")), "X: X works on one row, but 2 are marked");
-  assert.equal(words(pressed(online(), "z s")), "s: the screen is frozen; press z to resume");
+  assert.equal(flashMessage(pressed(online(), "space space X")), "X: X works on one row, but 2 are marked");
+  assert.equal(flashMessage(pressed(online(), "z s")), "s: the screen is frozen; press z to resume");
 });
 
 test("intents open pages, load, ask, open the workbench and announce", () => {
@@ -154,8 +154,8 @@ test("intents open pages, load, ask, open the workbench and announce", () => {
   assert.deepEqual(asked.effects, [
     { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "x", what: "a text" } },
   ]);
-  assert.equal(words(asked.state), "saving a text to a.json");
-  assert.equal(words(pressed(online(), "w esc")), "canceled");
+  assert.equal(flashMessage(asked.state), "saving a text to a.json");
+  assert.equal(flashMessage(pressed(online(), "w esc")), "canceled");
   const query = pressed(online(), "o");
   assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "SELECT * FROM backends"]);
   assert.equal(query.workbench.isEditing, false);
@@ -173,12 +173,12 @@ test("a replaced statement goes into the history", () => {
 test("a paste is text in a text field, and is dropped elsewhere", () => {
   const dropped = step(online(), paste("s"));
   assert.deepEqual([dropped.state.dialog, dropped.effects], [undefined, []]);
-  assert.equal(words(dropped.state), "the pasted text was ignored: no text field is selected");
+  assert.equal(flashMessage(dropped.state), "the pasted text was ignored: no text field is selected");
   const filter = after(pressed(online(), "/"), [paste("alt\nq")]);
   assert.equal(filter.prompt?.edit.text, "alt q");
   assert.equal(after(pressed(online(), "9"), [paste("select\n1")]).workbench.edit.text, "select\n1");
   assert.equal(after(pressed(online(), "9 esc"), [paste("select 1")]).workbench.edit.text, "");
-  assert.match(words(after(pressed(online(), "S"), [paste("N")])), /was ignored/);
+  assert.match(flashMessage(after(pressed(online(), "S"), [paste("N")])), /was ignored/);
 });
 
 test("the query view reopens with its statement, and typing edits it", () => {
@@ -208,37 +208,37 @@ test("q asks while a statement is unsaved, and Ctrl-C leaves from anywhere", () 
 test("r reads and redraws, Ctrl-Z suspends the process, O switches to the next address if there is one", () => {
   assert.deepEqual(lastStep(online(), "r").effects, [{ kind: "refresh" }, { kind: "redraw" }]);
   assert.deepEqual(lastStep(online(), "s ctrl-z").effects, [{ kind: "stop_process" }]);
-  assert.equal(words(pressed(online(), "O")), "only one gateway is configured");
+  assert.equal(flashMessage(pressed(online(), "O")), "only one gateway is configured");
   assert.deepEqual(lastStep(online(ROWS, { endpoints: 2 }), "O").effects, [{ kind: "next_endpoint" }]);
 });
 
 test("a message disappears after six seconds; warnings and failures stay in the log", () => {
   const state = after(online(), [{ kind: "flash", flash: { message: "broken", tone: "fail" } }]);
-  assert.equal(words(after(state, [{ kind: "tick", now: NOW + 5_999 }])), "broken");
-  assert.equal(words(after(state, [{ kind: "tick", now: NOW + 6_000 }])), "");
+  assert.equal(flashMessage(after(state, [{ kind: "tick", now: NOW + 5_999 }])), "broken");
+  assert.equal(flashMessage(after(state, [{ kind: "tick", now: NOW + 6_000 }])), "");
   assert.match(command(state, "log").page?.lines?.map(textOfLine).join("\n") ?? "", /14:02:07Z {2}broken/);
 });
 
 test("the message for a key disappears with the next key, and a failure stays", () => {
   const asked = pressed(online(), "x");
-  assert.notEqual(words(asked), "");
+  assert.notEqual(flashMessage(asked), "");
   assert.equal(
-    words(after(asked, [{ kind: "tick", now: NOW + 1_000 }, dataOf({ list_backends: ROWS })])),
-    words(asked),
+    flashMessage(after(asked, [{ kind: "tick", now: NOW + 1_000 }, dataOf({ list_backends: ROWS })])),
+    flashMessage(asked),
   );
-  for (const chord of ["j", "s", "?", ":", "/", "2", "d"]) assert.equal(words(pressed(asked, chord)), "", chord);
+  for (const chord of ["j", "s", "?", ":", "/", "2", "d"]) assert.equal(flashMessage(pressed(asked, chord)), "", chord);
   const failed = after(online(), [{ kind: "flash", flash: { message: "refused", tone: "fail" } }]);
-  assert.equal(words(pressed(failed, "?")), "refused");
+  assert.equal(flashMessage(pressed(failed, "?")), "refused");
 });
 
 test("a lost connection and a new leader are announced", () => {
   const state = online();
   const failure = { status: 0, code: "unreachable", message: "no connection", at: NOW };
   const link = { ...state.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
-  assert.equal(words(after(state, [{ kind: "link", link }])), "offline: no connection");
+  assert.equal(flashMessage(after(state, [{ kind: "link", link }])), "offline: no connection");
   const stepBack = { ...link, state: { kind: "online" } as const };
   assert.equal(
-    words(
+    flashMessage(
       after(state, [
         { kind: "link", link },
         { kind: "link", link: stepBack },
@@ -249,33 +249,33 @@ test("a lost connection and a new leader are announced", () => {
   );
   const done: Event = { kind: "task_done", id: 1, message: "suspended" };
   const between = after(state, [done, { kind: "link", link }]);
-  assert.equal(words(between), "suspended; offline: no connection");
-  assert.equal(words(after(between, [{ kind: "link", link: stepBack }])), "suspended");
+  assert.equal(flashMessage(between), "suspended; offline: no connection");
+  assert.equal(flashMessage(after(between, [{ kind: "link", link: stepBack }])), "suspended");
   const led = (leader: string | null) => dataOf({ get_status: { leader } });
-  assert.equal(words(after(state, [led("n1"), led("n2")])), "n2 is the leader now");
-  assert.equal(words(after(state, [led("n1"), led(null)])), "n1 is no longer the leader");
+  assert.equal(flashMessage(after(state, [led("n1"), led("n2")])), "n2 is the leader now");
+  assert.equal(flashMessage(after(state, [led("n1"), led(null)])), "n1 is no longer the leader");
 });
 
 test("news wait behind the result of an action until its time is over, and do not extend it", () => {
   const led = (leader: string, now = NOW): Event => dataOf({ get_status: { leader } }, now);
   const done = after(online(), [led("n1"), { kind: "task_done", id: 1, message: "suspended for 30m" }]);
   const later = after(done, [led("n2", NOW + 2_000)]);
-  assert.equal(words(later), "suspended for 30m; n2 is the leader now");
-  assert.equal(words(after(later, [led("n3", NOW + 4_000)])), "suspended for 30m; n3 is the leader now");
-  assert.equal(words(after(later, [led("n3", NOW + 6_000)])), "n3 is the leader now");
+  assert.equal(flashMessage(later), "suspended for 30m; n2 is the leader now");
+  assert.equal(flashMessage(after(later, [led("n3", NOW + 4_000)])), "suspended for 30m; n3 is the leader now");
+  assert.equal(flashMessage(after(later, [led("n3", NOW + 6_000)])), "n3 is the leader now");
   const seen = (count: string): Event => ({
     kind: "task_visible",
     task: "suspended for 30m",
     message: `suspended for 30m (${count})`,
   });
   const counted = after(done, [seen("1/3"), seen("2/3"), led("n2")]);
-  assert.equal(words(counted), "suspended for 30m (2/3); n2 is the leader now", "the count outlives the news");
+  assert.equal(flashMessage(counted), "suspended for 30m (2/3); n2 is the leader now", "the count outlives the news");
   const failed = after(online(), [{ kind: "task_failed", id: 1, message: "no leader" }]);
   assert.equal(
-    words(after(failed, [{ kind: "flash", flash: { message: "seen on 3/3", tone: "plain" } }])),
+    flashMessage(after(failed, [{ kind: "flash", flash: { message: "seen on 3/3", tone: "plain" } }])),
     "no leader; seen on 3/3",
   );
-  assert.equal(words(pressed(failed, "O")), "only one gateway is configured", "a key has its own answer");
+  assert.equal(flashMessage(pressed(failed, "O")), "only one gateway is configured", "a key has its own answer");
 });
 
 test("going back restores filter and cursor; opening a view again shows all rows from the first", () => {
@@ -312,12 +312,12 @@ test("the audit stream and a verification are kept, with their newest lines", ()
   const lines = Array.from({ length: 1_200 }, (_, at) => String(at));
   assert.equal(after(online(), [{ kind: "tail", lines }]).tail?.length, 1_000);
   const verification = { file: "a.jsonl", state: { kind: "done", report: { isGood: false, lines: [] } } } as const;
-  assert.equal(words(after(online(), [{ kind: "verification", verification }])), "a.jsonl: verification failed");
+  assert.equal(flashMessage(after(online(), [{ kind: "verification", verification }])), "a.jsonl: verification failed");
 });
 
 test("keys of the view below a page say how to leave it first", () => {
-  assert.equal(words(pressed(online(), "h s")), "Esc leaves the page first");
-  assert.equal(words(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
+  assert.equal(flashMessage(pressed(online(), "h s")), "Esc leaves the page first");
+  assert.equal(flashMessage(after(online(), [key("y")])), "y does nothing here; ? lists the keys");
 });
 
 test("verbs act on the row of the open page, whatever is marked, and its description follows the data", () => {
@@ -331,7 +331,7 @@ test("verbs act on the row of the open page, whatever is marked, and its descrip
   const later = after(page, [dataOf({ list_backends: changed })]);
   assert.ok(later.page?.lines?.some((line) => textOfLine(line).includes("987")));
   const gone = after(page, [dataOf({ list_backends: ROWS.filter(({ name }) => name !== row) })]);
-  assert.equal(words(pressed(gone, "s")), "s: no row");
+  assert.equal(flashMessage(pressed(gone, "s")), "s: no row");
 });
 
 test("the help of the workbench says in which part a key works", () => {

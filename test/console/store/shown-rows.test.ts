@@ -7,7 +7,7 @@ import type { Effect, State, Step } from "../../../src/console/model/state.ts";
 import type { SaveText } from "../../../src/console/model/view.ts";
 import { after, key, lastStep, online, pressed, ROWS, step, typed } from "./fixture.ts";
 
-const words = ({ flash }: State): string | undefined => flash?.message;
+const flashMessage = ({ flash }: State): string | undefined => flash?.message;
 const [SAVE] = MOVING.save_table.chords;
 
 /** Saves under the name. */
@@ -48,7 +48,10 @@ test("a filter and marks narrow the saved rows", () => {
   const filtered = pressed(typed(pressed(online(), "/"), "acme"), "enter");
   assert.equal(jobOf(saved(filtered, "a.csv")).what, "2 rows");
   assert.equal(jobOf(saved(pressed(online(), "space"), "a.csv")).what, "1 row");
-  assert.equal(words(pressed(typed(pressed(online(), "/"), "none"), `enter ${SAVE}`)), "there are no rows to save");
+  assert.equal(
+    flashMessage(pressed(typed(pressed(online(), "/"), "none"), `enter ${SAVE}`)),
+    "there are no rows to save",
+  );
 });
 
 test("the view proposes the file name, and a name without a known format is asked for again", () => {
@@ -95,7 +98,7 @@ test("an existing file is replaced only after y, and kept on Esc", () => {
   const [effect] = lastStep(asked, "y").effects as readonly (Effect & { readonly kind: "task" })[];
   assert.deepEqual(effect?.task, { kind: "job", job: { ...job, replaces: true } });
   const busy = after(pressed(online(), "s"), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
-  assert.match(words(busy) ?? "", /\/data\/a\.csv exists; nothing was saved/);
+  assert.match(flashMessage(busy) ?? "", /\/data\/a\.csv exists; nothing was saved/);
   assert.notEqual(busy.dialog?.dialog.title, "Replace a local file");
 });
 
@@ -127,7 +130,7 @@ test("C copies the row or the marked rows, Y and a letter one cell of each", () 
   assert.equal(copiedBy(online(), "Y s"), "failing");
   assert.equal(copiedBy(online(), "space space Y R"), "12.4\n9.1");
   assert.deepEqual(lastStep(online(), "Y esc").effects, []);
-  assert.match(words(pressed(online(), "Y q")) ?? "", /no column has the letter q/);
+  assert.match(flashMessage(pressed(online(), "Y q")) ?? "", /no column has the letter q/);
   assert.equal(pressed(online(), "Y q").awaitsColumnFor, undefined);
-  assert.equal(words(pressed(online([]), "C")), "there is no row to copy");
+  assert.equal(flashMessage(pressed(online([]), "C")), "there is no row to copy");
 });

@@ -8,7 +8,7 @@ import type { Effect, Event, State } from "../../../src/console/model/state.ts";
 import { boxOf, focusOf, openDialog, whyNotConfirmed } from "../../../src/console/store/step-dialog.ts";
 import { after, key, lastStep, mintDialog, NOW, online, pressed, step, typed } from "./fixture.ts";
 
-const words = (state: State): string => state.flash?.message ?? "";
+const flashMessage = (state: State): string => state.flash?.message ?? "";
 const paste = (text: string): Event => ({ kind: "paste", text });
 const values = (state: State) => state.dialog?.values;
 const focus = (state: State): string | undefined => {
@@ -143,7 +143,7 @@ test("a required empty field gets the focus, and the dialog cannot be confirmed 
 
 test("the dialog says why it cannot be confirmed, and runs nothing", () => {
   const { state, effects } = lastStep(typed(pressed(online(), "s ctrl-u"), "no"), "enter y");
-  assert.deepEqual([words(state), effects], ["that is no reason", []]);
+  assert.deepEqual([flashMessage(state), effects], ["that is no reason", []]);
 });
 
 test("a typed confirmation needs Enter on exactly the text, and neither y nor a paste works", () => {
@@ -161,9 +161,9 @@ test("while an action runs keys do nothing, and Esc says so", () => {
   const running = pressed(online(), "s enter y");
   assert.deepEqual(lastStep(running, "y").effects, []);
   assert.equal(pressed(running, "q n esc").dialog?.stage.kind, "running");
-  assert.equal(words(pressed(running, "esc")), "still running: suspend now");
+  assert.equal(flashMessage(pressed(running, "esc")), "still running: suspend now");
   const result = after(running, [{ kind: "task_progress", id: 1, message: "1 of 2" }]);
-  assert.equal(words(pressed(result, "esc")), "still running: 1 of 2");
+  assert.equal(flashMessage(pressed(result, "esc")), "still running: 1 of 2");
 });
 
 test("a failure stays in the dialog with the gateway's message, and y tries again", () => {
@@ -178,7 +178,7 @@ test("a failure stays in the dialog with the gateway's message, and y tries agai
 test("a completed action closes the dialog, is announced and logged, and clears the marks", () => {
   const done = after(pressed(online(), "space s enter y"), [{ kind: "task_done", id: 1, message: "suspended" }]);
   assert.equal(done.dialog, undefined);
-  assert.equal(words(done), "suspended");
+  assert.equal(flashMessage(done), "suspended");
   assert.equal(done.log.at(-1)?.message, "suspended");
   assert.equal([...done.tables.values()][0]?.marks.size, 0);
   assert.equal(after(done, [{ kind: "task_done", id: 9, message: "late" }]).log.at(-1)?.message, "late");
@@ -192,7 +192,7 @@ test("a text shown once is copied on c, forgotten on Esc alone, and kept nowhere
   const kept = pressed(shown, "enter y n q");
   assert.equal(kept.dialog?.stage.kind, "done");
   assert.deepEqual(lastStep(shown, "c").effects, [{ kind: "copy", text: secret }]);
-  assert.equal(words(pressed(shown, "c")), "copied");
+  assert.equal(flashMessage(pressed(shown, "c")), "copied");
   const left = pressed(shown, "c esc");
   assert.equal(left.dialog, undefined);
   assert.ok(!JSON.stringify({ ...left, tables: [...left.tables] }).includes(secret));
@@ -212,7 +212,7 @@ test("c copies the equivalent command lines", () => {
         .join("\n"),
     },
   ]);
-  assert.equal(words(state), "copied 2 command lines");
+  assert.equal(flashMessage(state), "copied 2 command lines");
   assert.equal(state.dialog?.stage.kind, "asking");
 });
 
@@ -222,7 +222,7 @@ test("a dialog open during a lost connection does nothing until it is back", () 
   const offline = { ...open.link, state: { kind: "offline", since: NOW, retryAt: NOW, failure } as const };
   const away = after(open, [{ kind: "link", link: offline }]);
   assert.deepEqual(lastStep(away, "y").effects, []);
-  assert.equal(words(pressed(away, "y")), "not available while OFFLINE: no connection");
+  assert.equal(flashMessage(pressed(away, "y")), "not available while OFFLINE: no connection");
   assert.equal(tasksIn(lastStep(after(away, [{ kind: "link", link: open.link }]), "y").effects), 1);
 });
 

@@ -8,7 +8,7 @@ import { contextOf, cursorRowOf, listingOf, offersOf } from "../../../src/consol
 import { after, dataOf, lastStep, online, pressed, ROWS, step, VIEWS } from "./fixture.ts";
 
 const cursor = (state: State): string | undefined => cursorRowOf(listingOf(state, VIEWS));
-const words = (state: State): string => state.flash?.message ?? "";
+const flashMessage = (state: State): string => state.flash?.message ?? "";
 const done = (state: State, result = "provider:acme-chat suspended"): State =>
   step(state, { kind: "task_done", id: state.dialog?.id ?? -1, message: result }).state;
 const suspended = (): State => done(pressed(online(), "s enter y"));
@@ -62,6 +62,6 @@ test("a failed or irreversible action keeps the previous one undoable", () => {
 
 test("read-only mode offers no undo", () => {
   const state = { ...suspended(), isReadOnly: true };
-  assert.match(words(pressed(state, "u")), /read-only/);
+  assert.match(flashMessage(pressed(state, "u")), /read-only/);
   assert.ok(!offersOf(state, VIEWS).some(({ offer, isShown }) => offer.verb === "lift" && isShown));
 });

@@ -62,16 +62,16 @@ for (const [name, end] of [
   });
 }
 
-for (const [key, words, status] of [
+for (const [key, printed, status] of [
   ["T", "thrown in the console", 1],
   ["P", "rejected in the console", 1],
 ] as const) {
-  test(`${words} is printed readably with status ${status}`, options, async (t) => {
+  test(`${printed} is printed readably with status ${status}`, options, async (t) => {
     const terminal = await open(t);
     await terminal.press(key);
     assert.deepEqual(await terminal.ended, { status, signal: null });
     assertRestored(terminal);
-    assert.match(terminal.screen(), new RegExp(words));
+    assert.match(terminal.screen(), new RegExp(printed));
   });
 }
 

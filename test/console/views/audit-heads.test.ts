@@ -50,9 +50,9 @@ test("a conflict of a node with several chains explains a replacement", () => {
 });
 
 test("the heads are saved as `audit verify -heads` takes them", () => {
-  const ask = startOf(auditHeadsView, "save", [], CONTEXT);
-  assert.equal(ask.kind === "ask" && ask.initial, "audit-heads.json");
-  const job = ask.kind === "ask" && ask.next("out.json");
+  const prompt = startOf(auditHeadsView, "save", [], CONTEXT);
+  assert.equal(prompt.kind === "ask" && prompt.initial, "audit-heads.json");
+  const job = prompt.kind === "ask" && prompt.next("out.json");
   assert.ok(job && job.kind === "job" && job.job.kind === "save_text");
   assert.equal(job.job.file, "out.json");
   assert.deepEqual(
@@ -62,15 +62,15 @@ test("the heads are saved as `audit verify -heads` takes them", () => {
 });
 
 test("nothing is saved without a name or without heads", () => {
-  const ask = startOf(auditHeadsView, "save", [], CONTEXT);
-  assert.equal(ask.kind === "ask" && ask.next(" ").kind, "flash");
+  const prompt = startOf(auditHeadsView, "save", [], CONTEXT);
+  assert.equal(prompt.kind === "ask" && prompt.next(" ").kind, "flash");
   assert.equal(whyOf(auditHeadsView, "save", [], contextOf({})), "there are no heads to save");
   assert.equal(whyOf(auditHeadsView, "save", [], CONTEXT), undefined);
 });
 
 test("a file is verified from here, and the report is shown in its own view", () => {
-  const ask = startOf(auditHeadsView, "verify", [], CONTEXT);
-  assert.deepEqual(ask.kind === "ask" && ask.next("trail.jsonl"), {
+  const prompt = startOf(auditHeadsView, "verify", [], CONTEXT);
+  assert.deepEqual(prompt.kind === "ask" && prompt.next("trail.jsonl"), {
     kind: "job",
     job: { kind: "verify_audit", file: "trail.jsonl" },
     place: { view: "audit-verify" },

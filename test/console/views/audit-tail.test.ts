@@ -35,11 +35,11 @@ const DENIED = {
 };
 
 test("each event is described", () => {
-  const words = (event: string, data: Readonly<Record<string, unknown>>): string =>
+  const textOfRecord = (event: string, data: Readonly<Record<string, unknown>>): string =>
     recordText(record({ event, data })).text;
-  assert.equal(words("admin.write", WRITE), 'put_suspension  provider:beta-labs  by unix:1000  "key rotation"');
+  assert.equal(textOfRecord("admin.write", WRITE), 'put_suspension  provider:beta-labs  by unix:1000  "key rotation"');
   assert.equal(
-    words("admin.write", {
+    textOfRecord("admin.write", {
       ...WRITE,
       outcome: "refused",
       code: "not_found",
@@ -49,7 +49,7 @@ test("each event is described", () => {
     "! put_suspension  provider:beta-labs  by alice  REFUSED  not_found",
   );
   assert.equal(
-    words("admin.write", {
+    textOfRecord("admin.write", {
       action: "create_key",
       resource: 'Table::"keys"',
       principal: "ci",
@@ -59,33 +59,38 @@ test("each event is described", () => {
     "create_key  keys  k1  by ci",
   );
   assert.equal(
-    words("access.decision", DENIED),
+    textOfRecord("access.decision", DENIED),
     "! deny  by rule deny-secrets  key prod-chat  acme-large  -> acme-chat  model",
   );
   assert.equal(
-    words("access.decision", { ...DENIED, decision: "allow", layer: "profile", key: null, user: "u1" }),
+    textOfRecord("access.decision", { ...DENIED, decision: "allow", layer: "profile", key: null, user: "u1" }),
     "allow  by rule deny-secrets of profile standard  u1  acme-large  -> acme-chat  model",
   );
   assert.equal(
-    words("access.decision", { action: "list_keys", resource: 'Table::"keys"', principal: "bob", decision: "deny" }),
+    textOfRecord("access.decision", {
+      action: "list_keys",
+      resource: 'Table::"keys"',
+      principal: "bob",
+      decision: "deny",
+    }),
     "! deny  list_keys  keys  by bob",
   );
   assert.equal(
-    words("auth.failure", { plane: "data", fault: "expired", issuer: "corp", suppressed: 12 }),
+    textOfRecord("auth.failure", { plane: "data", fault: "expired", issuer: "corp", suppressed: 12 }),
     "! expired  data plane  issuer corp  and 12 more not recorded",
   );
-  assert.equal(words("config.applied", { sources: ["default@118"] }), "sources  default@118");
+  assert.equal(textOfRecord("config.applied", { sources: ["default@118"] }), "sources  default@118");
   assert.equal(
-    words("cluster.change", { leader: null, term: 12, members: ["n1", "n2 (learner)"] }),
+    textOfRecord("cluster.change", { leader: null, term: 12, members: ["n1", "n2 (learner)"] }),
     "leader none  term 12  members n1, n2 (learner)",
   );
   assert.equal(
-    words("chain.start", { ephemeral: true, version: "1.0", pid: 7, key: "k", succeeds: null }),
+    textOfRecord("chain.start", { ephemeral: true, version: "1.0", pid: 7, key: "k", succeeds: null }),
     "a new chain  with an EPHEMERAL key, gone with the process  version 1.0  pid 7",
   );
-  assert.equal(words("chain.resume", { version: "1.0", pid: 7 }), "the chain continues  version 1.0  pid 7");
-  assert.equal(words("chain.pause", { pid: 7 }), "the process ended normally  pid 7");
-  assert.equal(words("later.event", { a: "b", c: [1], d: null }), "a b  c [1]");
+  assert.equal(textOfRecord("chain.resume", { version: "1.0", pid: 7 }), "the chain continues  version 1.0  pid 7");
+  assert.equal(textOfRecord("chain.pause", { pid: 7 }), "the process ended normally  pid 7");
+  assert.equal(textOfRecord("later.event", { a: "b", c: [1], d: null }), "a b  c [1]");
 });
 
 test("a record with any data is one escaped line", () => {

@@ -42,6 +42,6 @@ test("an unreadable file is not reported as invalid", () => {
 
 test("V proposes the previous file", () => {
   const verification: Verification = { file: "trail.jsonl", state: { kind: "running", message: "" } };
-  const ask = startOf(auditVerifyView, "verify", [], contextOf({}, { verification }));
-  assert.equal(ask.kind === "ask" && ask.initial, "trail.jsonl");
+  const prompt = startOf(auditVerifyView, "verify", [], contextOf({}, { verification }));
+  assert.equal(prompt.kind === "ask" && prompt.initial, "trail.jsonl");
 });

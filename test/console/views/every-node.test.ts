@@ -133,7 +133,7 @@ const refusal = (more: Partial<RefusalRecord>): RefusalRecord => ({
 const refused = (...rows: readonly Partial<RefusalRecord>[]) =>
   attentionOf(contextOf({ list_refusals: rows.map(refusal), list_budgets: [budget("day", { status: "refusing" })] }))
     .filter(({ what }) => what === "REFUSED")
-    .map(({ severity, kind, name, text: says }) => [severity, kind, name, says]);
+    .map(({ severity, kind, name, text: message }) => [severity, kind, name, message]);
 
 test("a refused caller is one alert over all nodes", () => {
   assert.deepEqual(refused({}, { node: "n2", last_minute: 3, last_hour: 3 }, { code: "gone", last_minute: 0 }), [

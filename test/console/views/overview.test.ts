@@ -43,7 +43,9 @@ const body = bodyOf(overviewView);
 
 /** Returns `SEVERITY kind name: text` of each item. */
 const attention = (values: Known): readonly string[] =>
-  rowsShown(overviewView, contextOf(values)).map(([what, kind, name, says]) => `${what} ${kind} ${name}: ${says}`);
+  rowsShown(overviewView, contextOf(values)).map(
+    ([what, kind, name, message]) => `${what} ${kind} ${name}: ${message}`,
+  );
 
 const config = (state: "in_sync" | "diverged" | "no_file" | "refused", remedy = ""): Configuration => ({
   source: "deployment.yaml",
@@ -79,17 +81,17 @@ test("ids are stable, and severity has a tone and a mark", () => {
 });
 
 test("a failing provider shows where its requests go, or that nothing takes over", () => {
-  const says = (more: Known) => attention({ list_backends: [INCIDENT.list_backends[1]], ...more })[0] ?? "";
-  assert.match(says({}), /12\.4\/s; 14 in flight$/);
-  assert.match(says({ list_models: [] }), /; no model is routed to it first; 14 in flight$/);
+  const firstAlert = (more: Known) => attention({ list_backends: [INCIDENT.list_backends[1]], ...more })[0] ?? "";
+  assert.match(firstAlert({}), /12\.4\/s; 14 in flight$/);
+  assert.match(firstAlert({ list_models: [] }), /; no model is routed to it first; 14 in flight$/);
   const { list_models } = INCIDENT;
   assert.match(
-    says({ list_models: [{ ...list_models[0], failover: [] }] }),
+    firstAlert({ list_models: [{ ...list_models[0], failover: [] }] }),
     /; no other provider takes over; 14 in flight$/,
   );
 });
 
-const TROUBLE = contextOf({
+const WITH_ALERTS = contextOf({
   list_backends: [backend("acme", { state: "failing", error_ratio: 0.5 })],
   list_mcp_servers: [
     server("tickets", { state: "failing", rate: 0.7, error_ratio: 1, in_flight: 2 }),
@@ -101,27 +103,27 @@ const TROUBLE = contextOf({
 });
 
 test("failing servers and agents are alerts like providers, and suspended ones are shown as suspended", () => {
-  assert.deepEqual(rowsShown(overviewView, TROUBLE), [
+  assert.deepEqual(rowsShown(overviewView, WITH_ALERTS), [
     ["! FAIL", "mcp", "tickets", "100.0 % of calls fail, 0.7/s; 2 in flight", "[s] suspend"],
     ["! FAIL", "a2a", "planner", "60.0 % of calls fail, 0.1/s; 0 in flight", "[s] suspend"],
     ["! FAIL", "provider", "acme", "50.0 % of attempts fail, 9.1/s; 11 in flight", "[s] suspend"],
     ["~ SUSP", "mcp", "files", '"key rotation" by alice@example, lifts in 12m 02s', "[u] lift"],
   ]);
-  assert.deepEqual(body.open?.("mcp:tickets", TROUBLE), { kind: "go", place: { view: "mcp" }, row: "tickets" });
-  assert.deepEqual(body.open?.("a2a:planner", TROUBLE), { kind: "go", place: { view: "a2a" }, row: "planner" });
+  assert.deepEqual(body.open?.("mcp:tickets", WITH_ALERTS), { kind: "go", place: { view: "mcp" }, row: "tickets" });
+  assert.deepEqual(body.open?.("a2a:planner", WITH_ALERTS), { kind: "go", place: { view: "a2a" }, row: "planner" });
 });
 
 test("s suspends the server or agent of a row, several only if they are of one kind", () => {
-  const put = (id: string) => requestsOf(dialogOf(startOf(overviewView, "suspend", TROUBLE, id)), TROUBLE);
+  const put = (id: string) => requestsOf(dialogOf(startOf(overviewView, "suspend", WITH_ALERTS, id)), WITH_ALERTS);
   const body = '{"reason":"console: incident","duration":"30m"}';
   assert.deepEqual(put("mcp:tickets"), [`PUT /admin/v1/suspensions/mcp:tickets ${body}`]);
   assert.deepEqual(put("a2a:planner"), [`PUT /admin/v1/suspensions/a2a:planner ${body}`]);
   const both = ["mcp:tickets", "provider:acme"];
   assert.equal(
-    whyOf(overviewView, "suspend", TROUBLE, ...both),
+    whyOf(overviewView, "suspend", WITH_ALERTS, ...both),
     "rows that are suspended together must be of one kind",
   );
-  assert.equal(startOf(overviewView, "suspend", TROUBLE, ...both).kind, "flash");
+  assert.equal(startOf(overviewView, "suspend", WITH_ALERTS, ...both).kind, "flash");
 });
 
 test("models that no provider serves are one row", () => {

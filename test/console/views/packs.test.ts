@@ -102,10 +102,10 @@ test("writing is not offered while a pack is tested, refused, failing, present o
 test("the dialog has the difference without credentials, is confirmed by name, and writes what it showed", () => {
   const context = contextWith(trial());
   const dialog = dialogOf(startOf(packsView, "create", ["secrets"], context));
-  const words = wordsOf(dialog, context).join("\n");
-  assert.match(words, /Writes: source default, over revision 4/);
-  assert.match(words, /\+b: 2/);
-  assert.doesNotMatch(words, /canary/);
+  const dialogText = wordsOf(dialog, context).join("\n");
+  assert.match(dialogText, /Writes: source default, over revision 4/);
+  assert.match(dialogText, /\+b: 2/);
+  assert.doesNotMatch(dialogText, /canary/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected(valuesOf(dialog)), "secrets");
   assert.equal(dialog.blockedReason?.({}, context), undefined);
   const task = dialog.task({}, context);

@@ -129,9 +129,9 @@ test("a bucket that a node has not completed is not shown as a drop", () => {
 });
 
 test("a forbidden or unsupported read is reported only in its panel", () => {
-  const words = panelTexts(undefined, dataOf(ROWS, "requests"));
-  assert.equal(words[1], "requests, not known: forbidden");
-  assert.equal(words[2], "first byte, 900ms, p50 150ms, p95 of beta");
+  const texts = panelTexts(undefined, dataOf(ROWS, "requests"));
+  assert.equal(texts[1], "requests, not known: forbidden");
+  assert.equal(texts[2], "first byte, 900ms, p50 150ms, p95 of beta");
 });
 
 const endpoint = { endpoint: { kind: "socket", path: "/run/g.sock" }, name: "unix:/run/g.sock", flags: "" } as const;

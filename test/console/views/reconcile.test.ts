@@ -125,7 +125,7 @@ test("breaches are one alert per provider, with the worst named", () => {
 test("an unreadable report is an alert", () => {
   const items = MISSING_REPORTS.items(contextOf({ list_reconcile: [audited({ error: "refused" }), audited()] }));
   assert.deepEqual(
-    items.map(({ text: says }) => says),
+    items.map(({ text: message }) => message),
     ["its usage report cannot be read: refused"],
   );
 });

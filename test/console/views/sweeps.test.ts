@@ -142,8 +142,8 @@ test("f switches the score and keeps the cursor", () => {
 });
 
 test("x asks for files and runs; x again stops it, and the view shows progress", () => {
-  const ask = startOf(sweepsView, "run", [], swept(undefined, undefined));
-  const next = ask.kind === "ask" ? ask.next("c.jsonl") : undefined;
+  const prompt = startOf(sweepsView, "run", [], swept(undefined, undefined));
+  const next = prompt.kind === "ask" ? prompt.next("c.jsonl") : undefined;
   assert.deepEqual(next, { kind: "job", job: { kind: "sweep", argumentText: "c.jsonl" }, place: { view: "sweeps" } });
   const running: Sweep = {
     argumentText: "c.jsonl",
@@ -181,9 +181,9 @@ test("the threshold is written by a dialog that shows the line that changes, typ
   ]);
   assert.deepEqual(bodyOf(sweepsView).paneNeeds?.("0.4", context), []);
   const dialog = dialogOf(startOf(sweepsView, "write", ["0.6"], context));
-  const words = wordsOf(dialog, context).join("\n");
-  assert.match(words, /Writes: source team-ml, over revision 4/);
-  assert.match(words, /score_threshold: 0\.4[\s\S]*score_threshold: 0\.6/);
+  const dialogText = wordsOf(dialog, context).join("\n");
+  assert.match(dialogText, /Writes: source team-ml, over revision 4/);
+  assert.match(dialogText, /score_threshold: 0\.4[\s\S]*score_threshold: 0\.6/);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "0.6");
   assert.equal(dialog.blockedReason?.({}, context), undefined);
   assert.deepEqual(dialog.task({}, context), {

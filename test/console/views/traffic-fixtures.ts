@@ -242,7 +242,7 @@ export function answersOf({ fields }: Dialog, other: FieldValues = {}): FieldVal
 }
 
 export const linesOf = (dialog: Dialog, context: Context, other: FieldValues = {}): readonly string[] =>
-  dialog.lines(answersOf(dialog, other), context).map(([label, words]) => `${label}: ${textOfLine(words)}`);
+  dialog.lines(answersOf(dialog, other), context).map(([label, line]) => `${label}: ${textOfLine(line)}`);
 
 export const tonesOf = (dialog: Dialog, context: Context, other: FieldValues = {}): readonly (string | undefined)[] =>
   dialog.lines(answersOf(dialog, other), context).map(([, [first]]) => first?.tone);

@@ -55,9 +55,9 @@ test("an unknown enum value is shown in capitals and escaped", () => {
   for (const id of ["providers", "mcp", "a2a", "budgets", "keys", "cluster", "config"]) {
     const view = VIEWS.find((it) => it.id === id);
     assert.ok(view !== undefined, id);
-    const words = wordsOf(view, context);
-    assert.match(words, /OF\\U001BLATER/, id);
-    assert.doesNotMatch(words, /\u001b/, id);
+    const texts = wordsOf(view, context);
+    assert.match(texts, /OF\\U001BLATER/, id);
+    assert.doesNotMatch(texts, /\u001b/, id);
   }
 });
 

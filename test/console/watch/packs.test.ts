@@ -31,7 +31,7 @@ function startShown(owner: Owner, node: TestNode): Shown {
 }
 
 /** Adds the pack like its dialog, and waits until the view shows it complete. */
-async function added(watch: Shown, node: TestNode, source: string): Promise<string> {
+async function messageOfAdding(watch: Shown, node: TestNode, source: string): Promise<string> {
   watch.need([{ id: "packs" }]);
   const shelf = await watch.sees("the packs", ({ get }) => get({ id: "packs" })?.value, SLOW_MS);
   assert.equal(shelf.source, source);
@@ -43,7 +43,7 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
   assert.equal(trial.compiling?.kind, "compiles");
   const change = trial.change ?? assert.fail();
   const job = { kind: "write_change", change, summary: "added" } as const;
-  const words = await writeChange(node.client, job, watch.documents, new AbortController().signal);
+  const message = await writeChange(node.client, job, watch.documents, new AbortController().signal);
   await watch.sees(
     "all of it there",
     ({ get }) => {
@@ -54,13 +54,13 @@ async function added(watch: Shown, node: TestNode, source: string): Promise<stri
   );
   // The shown revision is no longer the newest.
   await assert.rejects(writeChange(node.client, job, watch.documents, new AbortController().signal));
-  return words;
+  return message;
 }
 
 test("a pack is added to a source of the admin API over exactly the shown revision", async (t) => {
   const plane = await startPlane(t);
-  const words = await added(startShown(t, plane.node), plane.node, "base");
-  assert.match(words, /^added: base revision 2 in force$/);
+  const message = await messageOfAdding(startShown(t, plane.node), plane.node, "base");
+  assert.match(message, /^added: base revision 2 in force$/);
   const { items } = await plane.node.client.call("list_guardrails");
   assert.ok(items.length > 0);
 });
@@ -71,8 +71,8 @@ test("a pack is added to the file that owns the document, whose version is raise
   const program = await node.launch();
   await ready(program);
   await led(node);
-  const words = await added(startShown(t, node), node, "default");
-  assert.match(words, /deployment\.yaml is written and applied, revision 2$/);
+  const message = await messageOfAdding(startShown(t, node), node, "default");
+  assert.match(message, /deployment\.yaml is written and applied, revision 2$/);
   const text = await readFile(join(node.dir, "deployment.yaml"), "utf8");
   assert.match(text, /^version: 5 # by hand\n/);
   assert.equal((await node.client.call("get_config")).file_status.state, "in_sync");

@@ -61,18 +61,18 @@ const EXACT: readonly (readonly [sql: string, words: readonly string[]])[] = [
 ];
 
 describe("completion", () => {
-  for (const [sql, words] of EXACT) it(`offers for ${sql}`, () => assert.deepEqual(wordsAt(sql), words));
+  for (const [sql, candidates] of EXACT) it(`offers for ${sql}`, () => assert.deepEqual(wordsAt(sql), candidates));
 
   it("puts columns before functions and keywords", () => {
-    const words = wordsAt("select | from keys");
-    assert.deepEqual(words.slice(0, 4), KEYS);
-    assert.ok(words.includes("count(") && words.includes("distinct"));
+    const candidates = wordsAt("select | from keys");
+    assert.deepEqual(candidates.slice(0, 4), KEYS);
+    assert.ok(candidates.includes("count(") && candidates.includes("distinct"));
   });
 
   it("offers what may follow a table", () => {
-    const words = wordsAt("select * from keys |");
-    for (const word of ["where", "join", "left join", "order by", "limit"]) assert.ok(words.includes(word), word);
-    assert.ok(!words.includes("name"));
+    const candidates = wordsAt("select * from keys |");
+    for (const word of ["where", "join", "left join", "order by", "limit"]) assert.ok(candidates.includes(word), word);
+    assert.ok(!candidates.includes("name"));
   });
 
   it("reads only the SELECT around the cursor and its enclosing ones", () => {
@@ -83,8 +83,8 @@ describe("completion", () => {
 
   it("quotes names where needed, and omits those that cannot be quoted", () => {
     const column = (name: string) => ({ name, type: "text" as const, description: "" });
-    const odd = [{ name: "odd", description: "", columns: [column('a"b c'), column("x\u001b[2J"), column("plain")] }];
-    assert.deepEqual(complete("select odd. from odd", 11, odd)?.candidates, ['"a""b c"', "plain"]);
+    const items = [{ name: "odd", description: "", columns: [column('a"b c'), column("x\u001b[2J"), column("plain")] }];
+    assert.deepEqual(complete("select odd. from odd", 11, items)?.candidates, ['"a""b c"', "plain"]);
   });
 
   it("offers exactly the gateway's functions", () => {

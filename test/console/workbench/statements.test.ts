@@ -148,12 +148,12 @@ describe("completion over the gateway's own tables", () => {
   it("offers every column of each table under the gateway's name", async () => {
     for (const { name, columns } of items) {
       const sql = `select t. from ${name} t`;
-      const words = complete(sql, 9, items)?.candidates ?? [];
+      const candidates = complete(sql, 9, items)?.candidates ?? [];
       assert.deepEqual(
-        words,
+        candidates,
         columns.map((column) => column.name),
       );
-      const { columns: found } = await run(`select ${words.map((word) => `t.${word}`).join(", ")} from ${name} t`);
+      const { columns: found } = await run(`select ${candidates.map((word) => `t.${word}`).join(", ")} from ${name} t`);
       assert.equal(found.length, columns.length);
     }
   });
@@ -161,7 +161,7 @@ describe("completion over the gateway's own tables", () => {
   it("offers functions that the gateway calls", async () => {
     const { rows } = await run("select count(*), max(lower(name)) from keys");
     assert.equal(rows.length, 1);
-    const words = complete("select  from keys", 7, items)?.candidates ?? [];
-    for (const word of ["count(", "max(", "lower("]) assert.ok(words.includes(word));
+    const candidates = complete("select  from keys", 7, items)?.candidates ?? [];
+    for (const word of ["count(", "max(", "lower("]) assert.ok(candidates.includes(word));
   });
 });

@@ -4,19 +4,19 @@ import type { ReaderTree } from "../../../src/console/draw/screen-reader-node.ts
 import type { Line } from "../../../src/console/model/text.ts";
 import type { OutputGate, ScreenStore } from "../../../src/console/parts/render-console.tsx";
 
-export interface Scene extends ScreenStore {
+export interface TestScreenStore extends ScreenStore {
   set(lines: readonly Line[], size?: { readonly columns: number; readonly rows: number }): void;
   say(readerTree: ReaderTree): void;
   fail(error: Error): void;
 }
 
-export function createScene(columns: number, rows: number): Scene {
+export function createTestStore(columns: number, rows: number): TestScreenStore {
   const listeners = new Set<() => void>();
   let lines: readonly Line[] = Array.from({ length: rows - 1 }, (_, at) => [{ text: `line ${at}` }]);
   let readerTree: ReaderTree = [];
   let size = { columns, rows };
   let failure: Error | undefined;
-  const tell = () => {
+  const notify = () => {
     for (const listener of listeners) listener();
   };
   return {
@@ -35,15 +35,15 @@ export function createScene(columns: number, rows: number): Scene {
     set(next, newSize = size) {
       lines = next;
       size = newSize;
-      tell();
+      notify();
     },
     say(next) {
       readerTree = next;
-      tell();
+      notify();
     },
     fail(error) {
       failure = error;
-      tell();
+      notify();
     },
   };
 }
