@@ -24,7 +24,7 @@ const PROGRAMS = new URL("./programs/", import.meta.url).pathname;
 const PAGE_LIMIT_MS = 30_000;
 
 /** Returns the report of a page that is opened under a name other than loopback. */
-async function openPage(owner: Owner, program: string, query: Readonly<Record<string, string>>): Promise<Told> {
+async function openPage(owner: Owner, program: string, query: Readonly<Record<string, string>>): Promise<PageReport> {
   const bundle = await build({
     entryPoints: [join(PROGRAMS, program)],
     bundle: true,
@@ -36,7 +36,7 @@ async function openPage(owner: Owner, program: string, query: Readonly<Record<st
   });
   const script = bundle.outputFiles[0]?.text ?? "";
   const server = createServer();
-  const reported = new Promise<Told>((done) =>
+  const reported = new Promise<PageReport>((done) =>
     server.on("request", (request, response) => {
       if (request.url !== "/report") {
         const isScript = request.url === "/page.mjs";
@@ -50,7 +50,7 @@ async function openPage(owner: Owner, program: string, query: Readonly<Record<st
       });
       request.on("end", () => {
         response.end();
-        done(JSON.parse(text) as Told);
+        done(JSON.parse(text) as PageReport);
       });
     }),
   );
@@ -75,7 +75,7 @@ async function openPage(owner: Owner, program: string, query: Readonly<Record<st
   return within("the page's report", reported, PAGE_LIMIT_MS);
 }
 
-type Told = Readonly<Record<string, unknown>>;
+type PageReport = Readonly<Record<string, unknown>>;
 
 const provider = skip === false ? await simulated(file, { requireKey: PROVIDER_KEY }) : undefined;
 const deploymentOf = (url: string) => ({

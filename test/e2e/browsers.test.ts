@@ -196,11 +196,15 @@ for (const { method, path, body = "", status } of ROUTES) {
 
 test("GATEWAY_CORS_ORIGINS narrows the allowed origins with `auth` and widens them without it", async () => {
   const { gateway, key: own } = listed.closed;
-  const asks = (origin: string) =>
+  const requestFrom = (origin: string) =>
     ask(gateway, "POST", "/v1/chat/completions", bearer(own, origin), LOOSE).then((it) => [it.status, originOf(it)]);
-  assert.deepEqual(await asks(PAGE), [200, PAGE]);
-  assert.deepEqual(await asks(EXTENSION), [200, EXTENSION]);
-  assert.deepEqual(await asks("https://evil.example"), [200, undefined], "the provider's own leave is not passed on");
+  assert.deepEqual(await requestFrom(PAGE), [200, PAGE]);
+  assert.deepEqual(await requestFrom(EXTENSION), [200, EXTENSION]);
+  assert.deepEqual(
+    await requestFrom("https://evil.example"),
+    [200, undefined],
+    "the provider's own leave is not passed on",
+  );
   const unlisted = await ask(gateway, "OPTIONS", "/v1/chat/completions", preflightOf("POST", LOCAL_PAGE));
   assert.deepEqual([unlisted.status, originOf(unlisted)], [204, undefined]);
   for (const [origin, status] of [

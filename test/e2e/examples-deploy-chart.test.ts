@@ -24,11 +24,11 @@ const REFUSED: readonly (readonly [what: string, values: readonly string[], word
   ["an invalid digest", ["--set", "image.digest=latest"], /digest/],
 ];
 
-for (const [what, values, words] of REFUSED) {
+for (const [what, values, message] of REFUSED) {
   test(`the values schema refuses ${what}`, { skip }, async () => {
     await assert.rejects(render(helm.path, values), (error: { stderr: string }) => {
       assert.match(error.stderr, /don't meet the specifications of the schema/);
-      assert.match(error.stderr, words);
+      assert.match(error.stderr, message);
       return true;
     });
   });

@@ -73,9 +73,9 @@ function commandsOf(line: string): readonly (readonly string[])[] {
     if (word === undefined) commands.push([]);
     else commands.at(-1)?.push(word);
   }
-  return commands.flatMap((words) => {
-    const program = words.findIndex((word) => !/^[A-Z_]+=/.test(word));
-    return words[program] === "gateway" ? [words.slice(program + 1)] : [];
+  return commands.flatMap((command) => {
+    const program = command.findIndex((word) => !/^[A-Z_]+=/.test(word));
+    return command[program] === "gateway" ? [command.slice(program + 1)] : [];
   });
 }
 

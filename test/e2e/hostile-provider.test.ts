@@ -141,8 +141,8 @@ test("an event stream that breaks off ends with an error event of the caller's d
 test("any valid answer passes unchanged: a web page, a redirect, an odd status, no content", async () => {
   const page = { status: 200, headers: ["Content-Type: text/html"], body: "<html>not an answer</html>" };
   const redirect = { status: 307, headers: ["Location: http://evil.test/v1/chat/completions"], body: "" };
-  const odd = { status: 799, headers: ["X-Odd: \u00e9"], body: "odd" };
-  for (const answered of [page, redirect, odd]) {
+  const unusual = { status: 799, headers: ["X-Odd: \u00e9"], body: "odd" };
+  for (const answered of [page, redirect, unusual]) {
     upstream.script = (socket) => reply(socket, answered);
     const before = upstream.requests.length;
     const answer = await ask();

@@ -23,7 +23,7 @@ const MODEL = "sim-small";
 const QUESTION = "What is the weather in Paris?";
 const ANSWER = answerText(MODEL, QUESTION, undefined);
 
-interface Told {
+interface ClientReport {
   readonly sdk: "openai" | "anthropic";
   readonly model: string;
   readonly case: "unary" | "stream" | "tools";
@@ -31,7 +31,7 @@ interface Told {
   readonly [seen: string]: unknown;
 }
 
-async function tellAll(url: string, models: readonly string[]): Promise<readonly Told[]> {
+async function tellAll(url: string, models: readonly string[]): Promise<readonly ClientReport[]> {
   const child = spawn(python.path, [SCRIPT, url, ...models], {
     env: { PATH: process.env["PATH"], PYTHONDONTWRITEBYTECODE: "1" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -46,7 +46,7 @@ async function tellAll(url: string, models: readonly string[]): Promise<readonly
     return out
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as Told);
+      .map((line) => JSON.parse(line) as ClientReport);
   } finally {
     child.kill("SIGKILL");
   }

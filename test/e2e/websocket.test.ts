@@ -61,13 +61,17 @@ interface Session {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
 }
 
-interface Ask {
+interface SessionRequest {
   readonly protocols?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly at?: string;
 }
 
-async function open(owner: Owner, model: string, { protocols = [], headers = {}, at = gateway.url }: Ask = {}) {
+async function open(
+  owner: Owner,
+  model: string,
+  { protocols = [], headers = {}, at = gateway.url }: SessionRequest = {},
+) {
   const url = `${at.replace("http", "ws")}/v1/realtime?model=${encodeURIComponent(model)}&lang=en`;
   const socket = new WebSocket(url, [...protocols], { headers: { authorization: "Bearer client-key", ...headers } });
   atEnd(owner, () => socket.terminate());

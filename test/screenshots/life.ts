@@ -32,7 +32,7 @@ interface KeySpec {
   /** Tokens that the key has spent, by requested model. */
   readonly spent?: readonly [model: string, tokens: number];
   /** Models that it requests in the steady traffic. Repeating one raises its share. */
-  readonly asks?: readonly string[];
+  readonly models?: readonly string[];
 }
 
 const KEYS: readonly KeySpec[] = [
@@ -41,24 +41,24 @@ const KEYS: readonly KeySpec[] = [
     profile: "standard",
     team: "search",
     spent: ["messages-large", 2_050_000],
-    asks: ["acme-small", "messages-large", "messages-large"],
+    models: ["acme-small", "messages-large", "messages-large"],
   },
   {
     name: "prod-chat",
     profile: "standard",
     team: "chat",
     spent: ["acme-large", 4_790_000],
-    asks: ["acme-large", "acme-large", "chat-fast", "open-mix"],
+    models: ["acme-large", "acme-large", "chat-fast", "open-mix"],
   },
   { name: "prod-batch", profile: "batch", team: "search", expiresIn: "960h", spent: ["open-mix", 64_000] },
-  { name: "ci-main", profile: "batch", team: "platform", spent: ["open-mix", 728_000], asks: ["open-mix"] },
+  { name: "ci-main", profile: "batch", team: "platform", spent: ["open-mix", 728_000], models: ["open-mix"] },
   { name: "ci-nightly", profile: "batch", team: "platform", spent: ["open-mix", 48_000] },
   {
     name: "nb-lab",
     profile: "research",
     team: "research",
     spent: ["messages-large", 2_104_000],
-    asks: ["messages-small"],
+    models: ["messages-small"],
   },
   {
     name: "nb-oli",
@@ -66,12 +66,12 @@ const KEYS: readonly KeySpec[] = [
     team: "research",
     expiresIn: "26h",
     spent: ["acme-code", 701_000],
-    asks: ["acme-code"],
+    models: ["acme-code"],
   },
   { name: "eval-runs", profile: "research", team: "research", spent: ["messages-large", 2_000_000] },
-  { name: "eval-7", profile: "evals", team: "ml", spent: ["judge-1", 299_000], asks: ["judge-1"] },
+  { name: "eval-7", profile: "evals", team: "ml", spent: ["judge-1", 299_000], models: ["judge-1"] },
   { name: "partner-west", profile: "standard", team: "partners", expiresIn: "2160h" },
-  { name: "status-page", team: "platform", asks: ["acme-small"] },
+  { name: "status-page", team: "platform", models: ["acme-small"] },
 ];
 
 interface LifeOptions {
@@ -165,9 +165,9 @@ const serves = ({ gateway }: NodeAddresses): Promise<boolean> =>
 
 const USUAL = "What is on today?";
 
-async function ask(gateway: string, key: string, model: string, tokens?: number, words = USUAL): Promise<void> {
+async function ask(gateway: string, key: string, model: string, tokens?: number, text = USUAL): Promise<void> {
   const isMessages = /^(messages|gamma)-/.test(model);
-  const content = `${words}${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
+  const content = `${text}${tokens === undefined ? "" : ` [billed ${tokens}]`}`;
   const response = await fetch(`${gateway}${isMessages ? "/v1/messages" : "/v1/chat/completions"}`, {
     method: "POST",
     headers: {
@@ -178,7 +178,7 @@ async function ask(gateway: string, key: string, model: string, tokens?: number,
     body: JSON.stringify({ model, max_tokens: 200, messages: [{ role: "user", content }] }),
   });
   const answer = await response.text();
-  if ((tokens !== undefined || words !== USUAL) && !response.ok)
+  if ((tokens !== undefined || text !== USUAL) && !response.ok)
     throw new Error(`${model} answered ${response.status}: ${answer}`);
 }
 
@@ -193,10 +193,12 @@ const WARM_RATE = 2;
 
 /** Sends one request after another, with each key in turn, until the owner closes. */
 function keepAsking(owner: Owner, gateway: string, texts: ReadonlyMap<string, string>): void {
-  const turns = KEYS.flatMap(({ name, asks = [] }) => asks.map((model) => ({ key: texts.get(name) ?? "", model })));
+  const requests = KEYS.flatMap(({ name, models = [] }) =>
+    models.map((model) => ({ key: texts.get(name) ?? "", model })),
+  );
   let at = 0;
   const timer = setInterval(() => {
-    const turn = turns[at % turns.length];
+    const turn = requests[at % requests.length];
     at += 1;
     if (turn !== undefined) ask(gateway, turn.key, turn.model).catch(() => undefined);
     const call = at % CALL_EACH === 0 ? CALLS[(at / CALL_EACH) % CALLS.length] : undefined;

@@ -165,7 +165,11 @@ const WHOLE: readonly Shot[] = [
   view("controls", /iso-27001/, "Controls that rules carry, and how often they were served"),
   view("artifacts", /unused/, "Files of models on a node"),
   {
-    ...view("certificates", /models\.example/, "The front door's certificate, and what to do about it"),
+    ...view(
+      "certificates",
+      /models\.example/,
+      "The certificate of the gateway's TLS listener, and what to do about it",
+    ),
     node: "n3",
   },
   view("packs", /its cases +pass/, "Control packs, and what adding the one under the cursor would change", "packs"),

@@ -73,9 +73,9 @@ describe("with an issuer and a policy", () => {
         await INPUTS[id].prepare?.(node.client);
         return send(network, method, target, { ...sending, token: await issuer.tokenOf("alice", role) });
       };
-      const stranger = await send(network, method, target, sending);
-      assert.equal(stranger.status, 401);
-      assert.equal(stranger.headers["www-authenticate"], "Bearer");
+      const unauthenticated = await send(network, method, target, sending);
+      assert.equal(unauthenticated.status, 401);
+      assert.equal(unauthenticated.headers["www-authenticate"], "Bearer");
 
       assertForbidden(id, await as(`without-${id}`));
       assertForbidden(id, await as(`elsewhere-${id}`));
@@ -146,8 +146,8 @@ describe("with a policy that denies local callers", () => {
   });
 
   test("while the issuer is unreachable, a token is neither accepted nor reported as invalid", async (t) => {
-    const stranger = await startIssuer(t);
-    const token = await stranger.token({ iss: NOWHERE, groups: ["everything"] });
+    const otherIssuer = await startIssuer(t);
+    const token = await otherIssuer.token({ iss: NOWHERE, groups: ["everything"] });
     const answer = await send(plane.network, "GET", "/admin/v1/whoami", { token });
     assert.deepEqual([answer.status, answer.headers["www-authenticate"]], [503, undefined]);
     assert.equal(refusedOf(answer).code, "busy");

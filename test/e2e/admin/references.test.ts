@@ -128,7 +128,7 @@ describe("resolved references", () => {
     assert.equal(written.status, 200, written.text);
     assert.match(written.text, /"path":"providers\.main"/);
     upstream.script = (socket) => reply(socket, { status: 200, body: "{}" });
-    const ask = async (model: string) => {
+    const statusFor = async (model: string) => {
       const body = JSON.stringify({ model, messages: [] });
       return await rawExchange(
         t,
@@ -137,9 +137,9 @@ describe("resolved references", () => {
       );
     };
     for (const model of [ASKED, `${ASKED}-2`, "alias", "open"]) {
-      assert.equal((await ask(model)).status, 200, model);
+      assert.equal((await statusFor(model)).status, 200, model);
     }
-    const denied = await ask("denied");
+    const denied = await statusFor("denied");
     assert.equal(denied.status, 403);
     assert.match(denied.body.toString(), new RegExp(`never ${READ.FREE}`));
     const [first, , third] = upstream.requests;
@@ -147,7 +147,7 @@ describe("resolved references", () => {
     assert.ok(first?.headers.some(([, value]) => value === `Bearer ${HELD.file}`));
     assert.match(third?.body.toString() ?? "", new RegExp(`"${READ.FREE}-upstream"`));
     for (const model of ["gone", "patched"]) {
-      const answer = await ask(model);
+      const answer = await statusFor(model);
       assert.ok(answer.status >= 500, `${model}: ${answer.status}`);
       shown(`the answer for ${model}`, answer.body.toString());
     }

@@ -113,9 +113,9 @@ describe("tokens", () => {
   });
 
   test("a group without a mapping grants nothing", async () => {
-    const stranger = await whoami(await issuer.tokenOf("bob", "unmapped", "viewer", "local"));
-    assert.equal(stranger.status, 403);
-    assert.deepEqual(refusedOf(stranger).details["roles"], []);
+    const unmapped = await whoami(await issuer.tokenOf("bob", "unmapped", "viewer", "local"));
+    assert.equal(unmapped.status, 403);
+    assert.deepEqual(refusedOf(unmapped).details["roles"], []);
   });
 });
 

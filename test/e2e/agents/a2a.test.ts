@@ -60,7 +60,7 @@ const frugal = await mint(node, "frugal", { profile: "few" });
 
 type Facts = Readonly<Record<string, unknown>>;
 
-interface Asked {
+interface Call {
   readonly path?: string;
   readonly key?: string | undefined;
   readonly method?: string;
@@ -74,7 +74,7 @@ interface Asked {
   readonly isVersioned?: boolean;
 }
 
-interface Said {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -91,7 +91,7 @@ interface Said {
 
 const MESSAGE = { messageId: "m-1", role: "ROLE_USER", parts: [{ text: "hello" }] };
 
-async function call(asked: Asked = {}): Promise<Said> {
+async function call(asked: Call = {}): Promise<Answer> {
   const { path = "/a2a/helper", method = "SendMessage", message = {}, headers = {}, id = 1 } = asked;
   const credential = "key" in asked ? asked.key : key;
   const params = asked.params ?? { message: { ...MESSAGE, ...message } };
@@ -107,11 +107,11 @@ async function call(asked: Asked = {}): Promise<Said> {
   });
   const text = await response.text();
   const last = text.split("\n").findLast((line) => line.startsWith("data: "));
-  const body = JSON.parse(last?.slice("data: ".length) ?? (text || "{}")) as Said["body"];
+  const body = JSON.parse(last?.slice("data: ".length) ?? (text || "{}")) as Answer["body"];
   return { status: response.status, headers: response.headers, text, body };
 }
 
-const codeOf = ({ body }: Said): string | undefined => body.error?.data?.[0]?.metadata?.code;
+const codeOf = ({ body }: Answer): string | undefined => body.error?.data?.[0]?.metadata?.code;
 
 const idOf = ({ body }: Recorded): unknown => (JSON.parse(body.toString()) as { readonly id: unknown }).id;
 
@@ -122,7 +122,7 @@ const answering =
       headers: ["Content-Type: application/json"],
       body: JSON.stringify({ jsonrpc: "2.0", id: idOf(request), result }),
     });
-const saying = (text: string): Script =>
+const messageWith = (text: string): Script =>
   answering({ message: { messageId: "m-2", role: "ROLE_AGENT", parts: [{ text }] } });
 
 const streaming =
@@ -139,7 +139,7 @@ const artifact = (text: string): Facts => ({
 });
 
 test("a call is forwarded unchanged except for the agent's credential and one version, and its answer is returned", async () => {
-  upstream.script = saying("hello");
+  upstream.script = messageWith("hello");
   const before = upstream.requests.length;
   const answer = await call({
     headers: {
@@ -170,7 +170,7 @@ test("a call is forwarded unchanged except for the agent's credential and one ve
 });
 
 test("the version may be given in the query, which is not forwarded", async () => {
-  upstream.script = saying("hello");
+  upstream.script = messageWith("hello");
   const answer = await call({ path: "/a2a/helper?A2A-Version=1.0", isVersioned: false });
   assert.equal(answer.status, 200, answer.text);
   const sent = upstream.requests.at(-1);
@@ -219,7 +219,7 @@ test("rules on method, task, context, role and parts refuse a call with an error
     [off.status, off.body.id, off.body.error?.code, off.body.error?.message, codeOf(off)],
     [403, "c", -31403, "t-1 stays", "policy_denied"],
   );
-  const denied: readonly Asked[] = [
+  const denied: readonly Call[] = [
     { message: { parts: [{ text: "a" }, { url: "https://files.example/x.pdf" }] } },
     { message: { parts: [{ raw: "aGk=" }] } },
     { message: { role: "ROLE_AGENT" } },
@@ -264,7 +264,7 @@ test("a call that agents parse differently from the rules is refused", async () 
 });
 
 test("parts, answers and streamed artifacts are inspected", async () => {
-  upstream.script = saying(`card ${CARD}`);
+  upstream.script = messageWith(`card ${CARD}`);
   const parts = [{ text: `with ${CARD}` }, { data: { deep: [`in ${CARD}`] } }];
   const answer = await call({ message: { parts } });
   assert.equal(answer.status, 200, answer.text);
@@ -273,7 +273,7 @@ test("parts, answers and streamed artifacts are inspected", async () => {
     String(upstream.requests.at(-1)?.body),
     /\[\{"text":"with <CREDIT_CARD>"\},\{"data":\{"deep":\["in <CREDIT_CARD>"\]\}\}\]/,
   );
-  upstream.script = saying(`number ${SSN}`);
+  upstream.script = messageWith(`number ${SSN}`);
   assert.deepEqual([(await call()).status, codeOf(await call())], [403, "guardrail_denied"]);
   const updates = [{ task: { id: "t", status: { state: "TASK_STATE_WORKING" } } }, artifact(`seen ${CARD}`)];
   upstream.script = streaming([...updates, artifact("and more")]);
@@ -315,7 +315,7 @@ test("errors of the agent are returned unchanged", async () => {
 });
 
 test("a budget is charged per call, and an unreachable agent costs nothing", async () => {
-  upstream.script = saying("hello");
+  upstream.script = messageWith("hello");
   const statuses: number[] = [];
   for (let at = 0; at < 3; at++) {
     const { status, headers } = await call({ key: frugal });

@@ -15,7 +15,7 @@ import { rawClient } from "../support/raw.ts";
 import { reply, scriptedUpstream, writeChunk } from "../support/upstream.ts";
 import { eventually, within } from "../support/wait.ts";
 import { mutated, nameIn, namesRm, randomFrom } from "./support/mutations.ts";
-import { chunks, cutWithin, escaped, MARK, withBadByte } from "./support/odd-bytes.ts";
+import { chunks, cutWithin, escaped, MARK, withBadByte } from "./support/unusual-bytes.ts";
 
 const file = { after };
 const CARD = "4111 1111 1111 1111";

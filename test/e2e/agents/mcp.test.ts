@@ -74,7 +74,7 @@ const frugal = await mint(node, "frugal", { profile: "few" });
 
 const META = { "io.modelcontextprotocol/protocolVersion": VERSION, "io.modelcontextprotocol/clientCapabilities": {} };
 
-interface Asked {
+interface Call {
   readonly path?: string;
   readonly key?: string | undefined;
   readonly method?: string;
@@ -84,7 +84,7 @@ interface Asked {
   readonly id?: number | string;
 }
 
-interface Said {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -95,7 +95,7 @@ interface Said {
   };
 }
 
-async function call(asked: Asked = {}): Promise<Said> {
+async function call(asked: Call = {}): Promise<Answer> {
   const {
     path = "/mcp/tools",
     method = "tools/call",
@@ -124,7 +124,7 @@ async function call(asked: Asked = {}): Promise<Said> {
       .split("\n")
       .findLast((line) => line.startsWith("data: "))
       ?.slice("data: ".length) ?? text;
-  return { status: response.status, headers: response.headers, text, body: JSON.parse(last || "{}") as Said["body"] };
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(last || "{}") as Answer["body"] };
 }
 
 const answering =
@@ -136,10 +136,10 @@ const answering =
       `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
     );
   };
-const saying = (text: string): Script => answering({ resultType: "complete", content: [{ type: "text", text }] });
+const resultWith = (text: string): Script => answering({ resultType: "complete", content: [{ type: "text", text }] });
 
 test("a call is forwarded unchanged except for the server's credential, and its answer is returned unchanged", async () => {
-  upstream.script = saying("hello");
+  upstream.script = resultWith("hello");
   const before = upstream.requests.length;
   const answer = await call({
     headers: { cookie: "a=b", "x-api-key": "k", origin: gateway.url, "mcp-session-id": "s", "mcp-param-x": "eu" },
@@ -162,7 +162,7 @@ test("a call is forwarded unchanged except for the server's credential, and its 
 });
 
 test("both names of a registered server reach it; no other name does", async () => {
-  upstream.script = saying("hello");
+  upstream.script = resultWith("hello");
   for (const path of ["/mcp/com.example/tools", "/mcp/com.example%2Ftools", "/mcp/tools/"]) {
     assert.equal((await call({ path })).status, 200, path);
   }
@@ -185,7 +185,7 @@ test("a rule on a tool and a rule on a tool argument refuse a call with an error
   const denied = await call({ params: { name: "find", arguments: { region: "us" } } });
   assert.equal(denied.body.error?.data?.code, "policy_denied");
   assert.equal(upstream.requests.length, before);
-  upstream.script = saying("found");
+  upstream.script = resultWith("found");
   assert.equal((await call({ params: { name: "find", arguments: { region: "eu" } } })).status, 200);
   const record = await eventually("the record of the denial", () =>
     recordsIn(node.output()).find(({ event, data }) => event === "access.decision" && data["rule"] === "no-rm"),
@@ -223,7 +223,7 @@ test("a list shows only callable tools; a shared list is cached, served with its
   const tools = ["echo", "rm", "find"].map((name) => ({ name, inputSchema: { type: "object" } }));
   upstream.script = answering({ resultType: "complete", tools, ttlMs: 60_000, cacheScope: "public" });
   const before = upstream.requests.length;
-  const listed = async (asked: Asked = {}) => (await call({ method: "tools/list", params: {}, ...asked })).body;
+  const listed = async (asked: Call = {}) => (await call({ method: "tools/list", params: {}, ...asked })).body;
   const first = await listed({ id: "a" });
   assert.deepEqual(
     (first.result?.["tools"] as typeof tools | undefined)?.map(({ name }) => name),
@@ -255,7 +255,7 @@ test("a list shows only callable tools; a shared list is cached, served with its
 });
 
 test("arguments, results and streamed results are inspected; a mirrored header is rewritten with its argument", async () => {
-  upstream.script = saying(`card ${CARD}`);
+  upstream.script = resultWith(`card ${CARD}`);
   const before = upstream.requests.length;
   const params = { name: "echo", arguments: { pay: `with ${CARD}`, n: 1 } };
   const answer = await call({ params, headers: { "mcp-param-pay": `with ${CARD}` } });
@@ -266,7 +266,7 @@ test("arguments, results and streamed results are inspected; a mirrored header i
   assert.ok(
     sent?.headers.some(([name, value]) => name.toLowerCase() === "mcp-param-pay" && value === "with <CREDIT_CARD>"),
   );
-  upstream.script = saying("number 536-90-4399");
+  upstream.script = resultWith("number 536-90-4399");
   const denied = await call();
   assert.deepEqual([denied.status, denied.body.error?.data?.code], [403, "guardrail_denied"], denied.text);
   upstream.script = (socket, { body }) => {
@@ -293,7 +293,7 @@ test("arguments, results and streamed results are inspected; a mirrored header i
 });
 
 test("a budget is charged per call, and an unreachable server costs nothing", async () => {
-  upstream.script = saying("hello");
+  upstream.script = resultWith("hello");
   const statuses: number[] = [];
   for (let at = 0; at < 3; at++) statuses.push((await call({ key: frugal })).status);
   assert.deepEqual(statuses, [200, 200, 429]);

@@ -42,7 +42,7 @@ const BROKEN = {
 };
 
 /** Error codes that clients get, by shape; all other shapes give the direct result. */
-const TOLD: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol} ${Shape}`, string>>>>> = {
+const EXPECTED: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol} ${Shape}`, string>>>>> = {
   "sim-malformed": "upstream_invalid",
   "sim-malformed+cr": "upstream_invalid",
   "sim-deep": "upstream_invalid",
@@ -64,7 +64,7 @@ const TOLD: Readonly<Record<string, string | Readonly<Partial<Record<`${Protocol
 };
 
 function expected(name: string, protocol: Protocol, shape: Shape): string {
-  const result = TOLD[name];
+  const result = EXPECTED[name];
   return (typeof result === "string" ? result : result?.[`${protocol} ${shape}`]) ?? "same";
 }
 

@@ -112,16 +112,16 @@ async function formatOf(dataDir: string): Promise<string | undefined> {
 test("a node with the secret of another cluster is not admitted, and its log points to the secret", async (t) => {
   const { cluster, node } = await alone(t);
   const begin = { kind: "join", through: ["n1"] } as const;
-  const stranger = await cluster.add("n2", { begin, secret: OTHER_SECRET });
-  await stranger.launch();
+  const outsider = await cluster.add("n2", { begin, secret: OTHER_SECRET });
+  await outsider.launch();
   await until("n2 says why it is not admitted", () =>
     /not admitted yet.*(does not trust|not trusted|closed the connection after this side's certificate).*is `cluster\.secret` the same on both nodes\?/.test(
-      stranger.output(),
+      outsider.output(),
     ),
   );
   assert.equal((await node.nodeClient.status()).members.length, 1);
   await isUnchanged(node);
-  assert.ok(!`${stranger.output()}${node.output()}`.includes(OTHER_SECRET), "a secret is in an output");
+  assert.ok(!`${outsider.output()}${node.output()}`.includes(OTHER_SECRET), "a secret is in an output");
 });
 
 test("garbage, oversized frames and invalid hellos close their connection and change nothing", async (t) => {
@@ -166,8 +166,8 @@ test("garbage, oversized frames and invalid hellos close their connection and ch
     });
 
     await t.test(`${listener}: an oversized frame and garbage after a welcome`, async () => {
-      const stranger = await callOn(address, caller, oversizedFrame());
-      if (purpose === "raft") assert.deepEqual(stranger, { refusal: "not_a_member", isWelcome: false });
+      const oversized = await callOn(address, caller, oversizedFrame());
+      if (purpose === "raft") assert.deepEqual(oversized, { refusal: "not_a_member", isWelcome: false });
       // Only members have a message connection, so this caller poses as one.
       const member = { ...caller, nodeId: "n1" };
       assert.equal((await callOn(address, member, oversizedFrame())).isWelcome, true);

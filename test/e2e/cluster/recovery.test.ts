@@ -22,9 +22,9 @@ test("gateway cluster prune, sent to a follower, removes a leader and keeps the 
   assert.equal(ofAnother.status, 1, ofAnother.stderr);
   assert.match(ofAnother.stderr, /is `cluster\.secret` the same on both nodes\?/);
   assert.deepEqual(await membersOf(asked), THREE);
-  const stranger = await prune([...keep, "n9"]);
-  assert.equal(stranger.status, 1, stranger.stderr);
-  assert.match(stranger.stderr, /not a member: n9/);
+  const withUnknown = await prune([...keep, "n9"]);
+  assert.equal(withUnknown.status, 1, withUnknown.stderr);
+  assert.match(withUnknown.stderr, /not a member: n9/);
   assert.deepEqual(await membersOf(asked), THREE);
   const nothing = await prune(THREE);
   assert.deepEqual([nothing.status, nothing.stdout], [0, "n1\nn2\nn3\n"], nothing.stderr);

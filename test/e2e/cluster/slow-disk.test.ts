@@ -72,8 +72,8 @@ test("a follower with a slow disk serves callers that it has no allowance for ye
     { stdio: ["ignore", "ignore", "pipe"] },
   );
   t.after(() => void tracer.kill("SIGKILL"));
-  const said = String((await once(tracer.stderr, "data"))[0]);
-  if (!said.includes("attached")) return t.skip(`strace cannot attach to a process here: ${said.trim()}`);
+  const output = String((await once(tracer.stderr, "data"))[0]);
+  if (!output.includes("attached")) return t.skip(`strace cannot attach to a process here: ${output.trim()}`);
   tracer.stderr.resume();
 
   await mustWrite(leader, "during", 1);

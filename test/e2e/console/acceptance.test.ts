@@ -6,10 +6,10 @@ import { describe } from "node:test";
 import { ptySkip } from "../../console/support/terminal.ts";
 import { isShort } from "../../support/random-length.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
+import { openAcceptanceGateway } from "./acceptance/acceptance-gateway.ts";
 import { bytesTests } from "./acceptance/bytes.ts";
 import { leavingTests } from "./acceptance/leaving.ts";
 import { readonlyTests } from "./acceptance/readonly.ts";
-import { openAcceptanceScene } from "./acceptance/scene.ts";
 import { readerTests } from "./acceptance/screen-reader.ts";
 import { mintingTests, secretsTests } from "./acceptance/secrets.ts";
 import { statesTests } from "./acceptance/states.ts";
@@ -23,23 +23,23 @@ const AT_ONCE = 4;
 describe("console", { skip: ptySkip }, async () => {
   if (ptySkip !== false) return;
   const owner = suiteOwner();
-  const scene = await openAcceptanceScene(owner);
+  const running = await openAcceptanceGateway(owner);
 
   describe("read-only use", { concurrency: AT_ONCE }, () => {
-    secretsTests(scene);
-    waitingTests(scene, isShort);
-    readonlyTests(scene);
-    bytesTests(scene);
-    viewsTests(scene, isShort);
-    statesTests(scene, isShort);
-    readerTests(scene);
-    leavingTests(scene);
+    secretsTests(running);
+    waitingTests(running, isShort);
+    readonlyTests(running);
+    bytesTests(running);
+    viewsTests(running, isShort);
+    statesTests(running, isShort);
+    readerTests(running);
+    leavingTests(running);
   });
 
   describe("changes to the gateway", () => {
-    suspendTests(scene);
-    mintingTests(scene);
+    suspendTests(running);
+    mintingTests(running);
   });
 
-  describe("lost gateway", () => viewsGoneTests(scene, isShort));
+  describe("lost gateway", () => viewsGoneTests(running, isShort));
 });

@@ -9,7 +9,6 @@ import { ptySkip } from "../../console/support/terminal.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { until } from "../cluster/support/until.ts";
 import type { Owner } from "../support/wait.ts";
-import { passThrough } from "./incident/pass-through.ts";
 import {
   areSuspended,
   backendOf,
@@ -18,26 +17,27 @@ import {
   kill,
   type Member,
   SLOW_MS,
-  startScene,
+  startIncidentCluster,
   statusOf,
-} from "./incident/scene.ts";
+} from "./incident/incident-cluster.ts";
+import { passThrough } from "./incident/pass-through.ts";
 import { HEALTH, insist, isFailing, openOn } from "./incident/steps.ts";
 
 const FIRST_ROW = /^│>(.*)│$/m;
 
 describe("incident on three nodes", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
-  const scene = await startScene(owner);
-  afterEach(() => scene.whole());
+  const cluster = await startIncidentCluster(owner);
+  afterEach(() => cluster.whole());
   const attached = (to: Owner, ...members: readonly Member[]): Promise<ConsoleUnderTest> =>
     openOn(
       to,
-      (members.length === 0 ? scene.members : members).map(({ endpointUrl }) => endpointUrl),
+      (members.length === 0 ? cluster.members : members).map(({ endpointUrl }) => endpointUrl),
     );
 
   test("three keys from any view suspend the failing provider on every node, and two keys lift it", async (t) => {
     const console = await attached(t);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     assert.match(console.row(HEALTH), /providers 1 ok 1 FAIL/);
     assert.match(
       FIRST_ROW.exec(console.screen())?.[1] ?? "",
@@ -48,8 +48,8 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await console.press("esc");
     await console.press("2", "s", "enter", "y");
     await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
-    await areSuspended(scene.members, `provider:${FAILING}`);
-    for (const member of scene.members) assert.equal((await backendOf(member, FAILING)).state, "suspended");
+    await areSuspended(cluster.members, `provider:${FAILING}`);
+    for (const member of cluster.members) assert.equal((await backendOf(member, FAILING)).state, "suspended");
     await console.shows(/^│>acme-chat .*~SUSPENDED.* (29m|30m)/m);
     assert.match(console.row(HEALTH), /providers 1 ok 1 SUSP/);
 
@@ -60,26 +60,26 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/^│>acme-chat/m);
     await console.press("u", "y");
     await console.shows(/takes traffic again \(index \d+ on 3\/3 nodes\)/);
-    await areSuspended(scene.members);
+    await areSuspended(cluster.members);
   });
 
   test("on the overview two keys suspend the worst provider, and two keys lift it again", async (t) => {
     const console = await attached(t);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     await console.press("s", "enter", "y");
     await console.shows(/provider:acme-chat suspended for 30m \(index \d+ on 3\/3 nodes\)/);
-    await areSuspended(scene.members, `provider:${FAILING}`);
+    await areSuspended(cluster.members, `provider:${FAILING}`);
     await console.shows(/^│>~ SUSP +provider +acme-chat .*lifts in (29m|30m).*\[u\] lift/m);
     await console.press("u", "y");
     await console.shows(/takes traffic again \(index \d+ on 3\/3 nodes\)/);
-    await areSuspended(scene.members);
+    await areSuspended(cluster.members);
   });
 
   test("an acknowledged alert is folded for every operator and after a restart, until the alert ends or the acknowledgement is lifted", async (t) => {
-    const [first, second] = scene.members;
+    const [first, second] = cluster.members;
     assert.ok(first && second);
     const console = await attached(t);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     // The key is offered once the acknowledgements are loaded.
     await console.shows(/ a acknowledge/);
     console.type("a");
@@ -96,13 +96,14 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
         const [row] = items;
         return row && `${row.name} ${row.reason} ${row.severity} ${row.status}`;
       });
-    for (const member of scene.members) assert.equal(await facts(member), `${named.name} the vendor knows fail active`);
+    for (const member of cluster.members)
+      assert.equal(await facts(member), `${named.name} the vendor knows fail active`);
 
     await kill(first);
-    await scene.restart(first);
+    await cluster.restart(first);
     assert.equal(await facts(first), `${named.name} the vendor knows fail active`, "it is on its disk");
     await console.shows(/node n\d .*live \ds/);
-    await scene.traffic();
+    await cluster.traffic();
     await console.shows(/^│.\. ACKED +1 acknowledged/m);
 
     await console.press("G", "enter");
@@ -110,7 +111,7 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await console.press("u", "y");
     await console.shows(/acknowledgement lifted \(index \d+ on \d\/3 nodes\)/);
     await console.press("1");
-    await scene.traffic();
+    await cluster.traffic();
     await console.shows(/^│.! FAIL +provider +acme-chat/m);
 
     const body = { reason: "a moment", duration: "4s" } as const;
@@ -120,7 +121,7 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
   });
 
   test("the console leaves a node that dies for the next one, and shows it again when it is back", async (t) => {
-    const [first, second] = scene.members;
+    const [first, second] = cluster.members;
     assert.ok(first && second);
     const console = await attached(t);
     await console.shows(/node n1 .*live/);
@@ -134,13 +135,13 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await console.shows(/members 2\/3 reachable 1 SILENT/);
     await console.shows(/^│.! MEMBER +member +n1 .*2 of 3 voters reachable, quorum 2/m);
     t.diagnostic(`live again ${Math.round(tookMs)} ms after the kill`);
-    await scene.restart(first);
+    await cluster.restart(first);
     await console.shows(/members 3\/3 reachable │/);
     await until("nothing is said of the member", () => !console.screen().includes("! MEMBER"), SLOW_MS);
   });
 
   test("the console notices and leaves a node that hangs although its connections stay open", async (t) => {
-    const [first, , third] = scene.members;
+    const [first, , third] = cluster.members;
     assert.ok(first && third);
     const console = await attached(t, first, third);
     await console.shows(/node n1 .*live/);
@@ -158,7 +159,7 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
   });
 
   test("an action whose answer is lost is reported as unknown, and y again does not repeat it", async (t) => {
-    const { node, endpointPort } = await scene.leader();
+    const { node, endpointPort } = await cluster.leader();
     const named = { kind: "provider", name: FAILING } as const;
     await node.client.call("put_suspension", { params: named, body: { reason: "rotation", duration: "5m" } });
     const ends = async () => (await node.client.call("list_suspensions")).items[0]?.until;
@@ -178,21 +179,21 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
   });
 
   test("an action whose answer is lost appears in the dialog as soon as it is read back", async (t) => {
-    const { endpointPort } = await scene.leader();
+    const { endpointPort } = await cluster.leader();
     const passing = await passThrough(t, endpointPort);
     const console = await openOn(t, [passing.url]);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     passing.onRequest = ({ method }) => method !== "PUT";
     await console.press("s", "enter", "y");
     await console.shows(/FAILED .*may have been made anyway/s);
     await console.shows("provider:acme-chat is suspended already, by loopback");
-    await areSuspended(scene.members, `provider:${FAILING}`);
+    await areSuspended(cluster.members, `provider:${FAILING}`);
   });
 
   test("with a single address the console shows that it is offline and until when, refuses writes, and recovers", async (t) => {
-    const third = scene.member("n3");
+    const third = cluster.member("n3");
     const console = await attached(t, third);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     await kill(third);
     await console.shows(/OFFLINE retry \d+s/);
     const retries = new Set<string>();
@@ -208,12 +209,12 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
     await console.press("s");
     await console.shows(/not available while OFFLINE: \S+/);
     assert.doesNotMatch(console.screen(), /Suspend provider/);
-    await scene.restart(third);
+    await cluster.restart(third);
     await console.shows(/node n3 .*live \ds/);
-    await areSuspended(scene.members);
+    await areSuspended(cluster.members);
     // The new process has no measurements yet; those of the other two stay for a minute.
     await console.shows(/only on n1, n2|providers 2 ok/);
-    await isFailing(scene, console);
+    await isFailing(cluster, console);
     await console.press("s");
     await console.shows("Suspend provider:acme-chat");
     await console.press("esc");
@@ -222,14 +223,14 @@ describe("incident on three nodes", { skip: ptySkip }, async () => {
 
 describe("member lost for good", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
-  const scene = await startScene(owner);
+  const cluster = await startIncidentCluster(owner);
 
   test("the guided prune shows the quorum, insists on a snapshot or an explicit refusal, and leaves two members", async (t) => {
-    const lost = scene.members.find(({ node }) => node.id === "n3");
+    const lost = cluster.members.find(({ node }) => node.id === "n3");
     assert.ok(lost);
-    const rest = scene.members.filter((member) => member !== lost);
+    const rest = cluster.members.filter((member) => member !== lost);
     await kill(lost);
-    const leader = await scene.leader(rest);
+    const leader = await cluster.leader(rest);
     const console = await openOn(t, [leader.endpointUrl]);
     await console.shows(/^│>! MEMBER +member +n3 .*2 of 3 voters reachable, quorum 2/m);
     await console.press(":");

@@ -11,8 +11,8 @@ import { startPlane } from "../admin/support/plane.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { provider } from "../config/support/nodes.ts";
 import { eventually } from "../support/wait.ts";
+import { openConsole, root } from "./support/console-gateway.ts";
 import { faultsOf } from "./support/frame.ts";
-import { openConsole, root } from "./support/scene.ts";
 
 const PACK = "baseline-secrets";
 const CASES = 4_000;

@@ -7,7 +7,7 @@ import { openTerminal, ptySkip, type TestTerminal } from "../../console/support/
 import { suiteOwner } from "../admin/support/suite.ts";
 import { createOne, led, provider } from "../config/support/nodes.ts";
 import { type Owner, within } from "../support/wait.ts";
-import { consoleArgs, homeOf } from "./support/scene.ts";
+import { consoleArgs, homeOf } from "./support/console-gateway.ts";
 
 interface Options {
   readonly args?: readonly string[];

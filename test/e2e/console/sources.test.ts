@@ -7,8 +7,8 @@ import { ptySkip } from "../../console/support/terminal.ts";
 import { startPlane } from "../admin/support/plane.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { eventually } from "../support/wait.ts";
+import { openConsole, type SeenConsole, startConsoleGateway } from "./support/console-gateway.ts";
 import { faultsOf } from "./support/frame.ts";
-import { openConsole, type SeenConsole, startScene } from "./support/scene.ts";
 
 /** Keys typed while it runs belong to it: it replaces `two-` with the line that it reads from the terminal. */
 const EDITOR = `#!/bin/sh
@@ -28,7 +28,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
   const owner = suiteOwner();
   const { node } = await startPlane(owner);
   const socket = join(node.dir, "admin.sock");
-  const scene = await startScene(owner);
+  const running = await startConsoleGateway(owner);
   const params = { name: "default" };
   await node.client.call("put_source", { params, query: {}, body: document("two-*") });
   const editor = join(node.dir, "editor");
@@ -104,11 +104,11 @@ describe("sources in the console", { skip: ptySkip }, async () => {
   });
 
   test("a write shows its effect on the last hour; the affected requests are explained, and Esc returns", async (t) => {
-    const path = join(scene.node.dir, "deployment.yaml");
+    const path = join(running.node.dir, "deployment.yaml");
     const before = await readFile(path, "utf8");
     const rule = `{"name":"no-sims","at":["llm"],"condition":"model == 'sim-1'","action":"deny"}`;
     await writeFile(editor, `#!/bin/sh\nsed -i -e 's/"version":42/"version":43,"access_rules":['"$RULE"']/' "$1"\n`);
-    const console = await openConsole(t, { socket: scene.socket, env: { EDITOR: editor, VISUAL: "", RULE: rule } });
+    const console = await openConsole(t, { socket: running.socket, env: { EDITOR: editor, VISUAL: "", RULE: rule } });
     await console.press("7");
     await console.until(/>default/);
     await console.press("E");
@@ -135,12 +135,12 @@ describe("sources in the console", { skip: ptySkip }, async () => {
   });
 
   test("if a file owns the source, E edits that file and applies it", async (t) => {
-    const path = join(scene.node.dir, "deployment.yaml");
+    const path = join(running.node.dir, "deployment.yaml");
     await writeFile(
       editor,
       `#!/bin/sh\nsed -i -e 's/"\\{0,1\\}version"\\{0,1\\}: *42/"version": 43/' -e 's/1000/2500/' "$1"\n`,
     );
-    const console = await openConsole(t, { socket: scene.socket, env: { EDITOR: editor, VISUAL: "" } });
+    const console = await openConsole(t, { socket: running.socket, env: { EDITOR: editor, VISUAL: "" } });
     await console.press("7");
     await console.until(/>default/);
     await console.press("E");
@@ -150,7 +150,7 @@ describe("sources in the console", { skip: ptySkip }, async () => {
     await console.until(/is written and applied/);
     assert.match(await readFile(path, "utf8"), /2500/);
     await eventually("the new limit", async () =>
-      (await scene.node.client.call("list_budgets")).items.some(({ limit }) => limit === 2_500),
+      (await running.node.client.call("list_budgets")).items.some(({ limit }) => limit === 2_500),
     );
   });
 });

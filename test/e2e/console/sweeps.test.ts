@@ -10,8 +10,8 @@ import { ptySkip } from "../../console/support/terminal.ts";
 import { suiteOwner } from "../admin/support/suite.ts";
 import { startGoverned } from "../governance/support/governed.ts";
 import { eventually } from "../support/wait.ts";
+import { openConsole, type SeenConsole } from "./support/console-gateway.ts";
 import { faultsOf } from "./support/frame.ts";
-import { openConsole, type SeenConsole } from "./support/scene.ts";
 
 const CANARY = "ada-canary@example.com";
 

@@ -17,7 +17,7 @@ import { ONE_PROCESS } from "../support/gateway.ts";
 import { reply, scriptedUpstream } from "../support/upstream.ts";
 import { eventually, within } from "../support/wait.ts";
 import { type Hand, handOn } from "./incident/hand.ts";
-import { openConsole, root, type SeenConsole } from "./support/scene.ts";
+import { openConsole, root, type SeenConsole } from "./support/console-gateway.ts";
 
 const BURNER = "nb-oli";
 const FAILING = "acme-alt";

@@ -105,7 +105,7 @@ async function tokenOf(
 }
 
 beforeEach(() => {
-  corp.given.length = 0;
+  corp.requests.length = 0;
   corp.asked = 0;
   corp.outage = "up";
   corp.lifetime = 3_600;
@@ -124,7 +124,7 @@ test("the gateway's own token is fetched once for all concurrent requests", asyn
   const calls = Array.from({ length: 40 }, () => [callTool(url, "own", key, "x"), callAgent(url, "second", key, "x")]);
   const all = await Promise.all(calls.flat());
   for (const [at, called] of all.entries()) answered(called, at % 2 === 0 ? "poster" : "8c1f-40.b_er~");
-  assert.deepEqual(corp.given.map(({ client }) => client).sort(), ["8c1f-40.b_er~", "poster"]);
+  assert.deepEqual(corp.requests.map(({ client }) => client).sort(), ["8c1f-40.b_er~", "poster"]);
   assert.equal(corp.asked, 2);
 });
 
@@ -137,9 +137,9 @@ test("200 concurrent callers cause one exchange each, and no caller gets another
   ]);
   const all = await Promise.all(calls);
   for (const [at, called] of all.entries()) answered(called, `user-${Math.floor(at / 3)}`);
-  assert.equal(corp.given.length, 200);
-  assert.equal(new Set(corp.given.map(({ subject }) => subject)).size, 200);
-  assert.ok(corp.given.every(({ grant }) => grant === EXCHANGE));
+  assert.equal(corp.requests.length, 200);
+  assert.equal(new Set(corp.requests.map(({ subject }) => subject)).size, 200);
+  assert.ok(corp.requests.every(({ grant }) => grant === EXCHANGE));
   const series = await readMetrics(gateway);
   // Each process keeps the tokens of its own callers.
   assert.ok(sumOf(series, "gateway_exchanged_tokens") >= 200);
@@ -178,7 +178,7 @@ test("50 callers with thousands of interleaved calls and revoked tokens each sen
   assert.ok(refused.length > 0);
   assert.equal(tools.seen.length, CALLS + refused.length, "a call that was refused is sent once more");
   for (const { subject, caller } of tools.seen) assert.equal(subject, caller.replace("!", ""));
-  assert.ok(corp.given.some(({ grant }) => grant === ON_BEHALF_OF));
+  assert.ok(corp.requests.some(({ grant }) => grant === ON_BEHALF_OF));
   const series = await readMetrics(gateway);
   assert.ok(sumOf(series, "gateway_credential_repeats_total", { reason: "token" }) >= refused.length);
 });
@@ -204,8 +204,8 @@ test("tokens that expire under load are renewed without a failed call", async ()
   corp.lifetime = 2;
   const token = await tokenOf("hasty");
   const fetched = () => {
-    const own = corp.given.filter(({ grant }) => grant === "client_credentials").length;
-    return { own, exchanged: corp.given.length - own };
+    const own = corp.requests.filter(({ grant }) => grant === "client_credentials").length;
+    return { own, exchanged: corp.requests.length - own };
   };
   const isRenewedTwice = () => Math.min(...Object.values(fetched())) >= 3;
   const begunAt = performance.now();
@@ -225,7 +225,7 @@ test("tokens that expire under load are renewed without a failed call", async ()
 test("a caller without a token of the issuer is refused before any upstream is asked", async () => {
   const foreign = await other.callerToken("user-1");
   const bound = await tokenOf("bound", { cnf: { jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" } });
-  for (const [token, words] of [
+  for (const [token, pattern] of [
     [key, "can only be called with a token of the issuer corp"],
     [foreign, "can only be called with a token of the issuer corp"],
     [bound, "is bound to a key of the caller and"],
@@ -233,7 +233,7 @@ test("a caller without a token of the issuer is refused before any upstream is a
     for (const called of [await callTool(url, "exchanged", token, "x"), await callAgent(url, "behalf", token, "x")]) {
       assert.equal(called.status, 403, called.text);
       assert.equal(called.code, "token_exchange_refused");
-      assert.ok(called.text.includes(words), called.text);
+      assert.ok(called.text.includes(pattern), called.text);
     }
   }
   assert.equal(corp.asked + tools.seen.length, 0);
@@ -252,11 +252,11 @@ test("the issuer's refusal reaches the caller by its code alone; a required user
     ["step-up", 401, "unauthenticated", /sign in again/],
     ["our-fault", 502, "credential_unavailable", /credential exchanged is not available/],
   ] as const;
-  for (const [subject, status, code, words] of table) {
+  for (const [subject, status, code, pattern] of table) {
     const token = await tokenOf(subject);
     const called = await callTool(url, "exchanged", token, subject);
     assert.deepEqual([called.status, called.code], [status, code], called.text);
-    assert.match(called.text, words);
+    assert.match(called.text, pattern);
     const challenge = called.headers.get("www-authenticate");
     const wanted = `Bearer realm="", error="insufficient_claims", claims="${Buffer.from(claims).toString("base64")}"`;
     assert.equal(challenge, subject === "step-up" ? wanted : null);

@@ -116,7 +116,7 @@ for (let round = 0; round < ROUNDS; round++) {
     const random = randomOf(seed);
     await new Promise<void>((done, failed) => {
       interleaved(random, AT_ONCE, failed);
-      const asks = Array.from({ length: AT_ONCE }, async (_, at) => {
+      const answers = Array.from({ length: AT_ONCE }, async (_, at) => {
         const marker = `marker-${round}-${at}-`;
         const upstream = at % 2 === 0 ? "compat" : "messages";
         if (random() < LEAVING) return leave(upstream, marker);
@@ -126,7 +126,7 @@ for (let round = 0; round < ROUNDS; round++) {
         assert.equal(answer.text, partsOf(marker).join(""));
         assert.equal(answer.calls.length, 1);
       });
-      Promise.all(asks).then(() => done(), failed);
+      Promise.all(answers).then(() => done(), failed);
     });
     await idle(hostile.gateway);
   });

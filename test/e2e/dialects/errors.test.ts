@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { raisedBy } from "../support/outcome.ts";
 import { reply } from "../support/upstream.ts";
-import { ASKED } from "./support/features/words.ts";
+import { QUESTION_REQUEST } from "./support/features/question.ts";
 import { aliasOf, startRig } from "./support/rig.ts";
 import { startHostile } from "./support/scripted.ts";
 
@@ -49,8 +49,12 @@ const rig = await startRig(file, [...[...STATUSES.keys()].map((status) => `sim-$
 const { openai, anthropic } = rig.clients;
 const hostile = await startHostile(file);
 
-const ofMessages = (model: string) => ({ ...ASKED.anthropic, max_tokens: 100, model: aliasOf("compat", model) });
-const ofChat = (model: string) => ({ ...ASKED.openai, model: aliasOf("messages", model) });
+const ofMessages = (model: string) => ({
+  ...QUESTION_REQUEST.anthropic,
+  max_tokens: 100,
+  model: aliasOf("compat", model),
+});
+const ofChat = (model: string) => ({ ...QUESTION_REQUEST.openai, model: aliasOf("messages", model) });
 
 for (const [status, { raised, compat, messages }] of STATUSES) {
   test(`a ${status} of a messages provider raises the compat client's own error, streamed or not`, async () => {
@@ -93,34 +97,34 @@ test("the provider's retry headers reach the client", async () => {
 const PAGE = "<html><body><h1>502 Bad Gateway</h1>secret-of-the-page</body></html>";
 
 /** Bodies outside the provider's dialect, with the text that may be shown of each. */
-const BODIES: readonly { readonly body: string; readonly type: string; readonly says: RegExp }[] = [
-  { body: PAGE, type: "text/html", says: /no message that can be shown/ },
-  { body: PAGE, type: "application/json", says: /no message that can be shown/ },
-  { body: "", type: "text/plain", says: /no message that can be shown/ },
-  { body: "null", type: "application/json", says: /no message that can be shown/ },
-  { body: '{"error":"a bare text"}', type: "application/json", says: /a bare text/ },
-  { body: '{"detail":"in detail"}', type: "application/json", says: /in detail/ },
-  { body: '[{"error":{"message":"of a list"}}]', type: "application/json", says: /of a list/ },
+const BODIES: readonly { readonly body: string; readonly type: string; readonly pattern: RegExp }[] = [
+  { body: PAGE, type: "text/html", pattern: /no message that can be shown/ },
+  { body: PAGE, type: "application/json", pattern: /no message that can be shown/ },
+  { body: "", type: "text/plain", pattern: /no message that can be shown/ },
+  { body: "null", type: "application/json", pattern: /no message that can be shown/ },
+  { body: '{"error":"a bare text"}', type: "application/json", pattern: /a bare text/ },
+  { body: '{"detail":"in detail"}', type: "application/json", pattern: /in detail/ },
+  { body: '[{"error":{"message":"of a list"}}]', type: "application/json", pattern: /of a list/ },
 ];
 
 for (const status of [400, 502]) {
   test(`a ${status} without a body of the provider's dialect becomes an error of the client's dialect, and no page is shown`, async () => {
     const raised = status === 400 ? "BadRequestError" : "InternalServerError";
-    for (const { body, type, says } of BODIES) {
+    for (const { body, type, pattern } of BODIES) {
       for (const upstream of Object.values(hostile.upstreams)) {
         upstream.script = (socket) => reply(socket, { status, headers: [`Content-Type: ${type}`], body });
       }
       for (const stream of [false, true]) {
-        const chat = { ...ASKED.openai, model: "messages-m", stream };
+        const chat = { ...QUESTION_REQUEST.openai, model: "messages-m", stream };
         const compat = await raisedBy(hostile.clients.openai.chat.completions.create(chat));
         assert.deepEqual([compat.raised, compat.status], [raised, status]);
         assert.equal(compat.type, status === 400 ? "invalid_request_error" : "server_error");
-        const message = { ...ASKED.anthropic, max_tokens: 100, model: "compat-m", stream };
+        const message = { ...QUESTION_REQUEST.anthropic, max_tokens: 100, model: "compat-m", stream };
         const messages = await raisedBy(hostile.clients.anthropic.messages.create(message));
         assert.deepEqual([messages.raised, messages.status], [raised, status]);
         assert.equal(messages.type, status === 400 ? "invalid_request_error" : "api_error");
         for (const { message: text } of [compat, messages]) {
-          assert.match(text, says);
+          assert.match(text, pattern);
           assert.doesNotMatch(text, /secret-of-the-page/);
         }
       }
@@ -131,9 +135,9 @@ for (const status of [400, 502]) {
 test("an unreachable provider becomes an error of the client's dialect", async () => {
   for (const upstream of Object.values(hostile.upstreams)) upstream.script = (socket) => socket.resetAndDestroy();
   const { openai, anthropic } = hostile.clients;
-  const compat = await raisedBy(openai.chat.completions.create({ ...ASKED.openai, model: "messages-m" }));
+  const compat = await raisedBy(openai.chat.completions.create({ ...QUESTION_REQUEST.openai, model: "messages-m" }));
   assert.deepEqual([compat.raised, compat.status, compat.code], ["InternalServerError", 502, "upstream_unreachable"]);
-  const asked = { ...ASKED.anthropic, max_tokens: 100, model: "compat-m" };
+  const asked = { ...QUESTION_REQUEST.anthropic, max_tokens: 100, model: "compat-m" };
   const messages = await raisedBy(anthropic.messages.create(asked));
   assert.deepEqual([messages.raised, messages.status, messages.type], ["InternalServerError", 502, "api_error"]);
 });

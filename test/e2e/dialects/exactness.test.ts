@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { exchange, post } from "../support/raw.ts";
 import { reply } from "../support/upstream.ts";
 import { tellByAnthropic } from "./support/anthropic.ts";
-import { ASKED, answers, QUESTION } from "./support/features/words.ts";
+import { answers, QUESTION, QUESTION_REQUEST } from "./support/features/question.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { JSON_TYPE } from "./support/reading.ts";
 import { aliasOf, receivedBy, startRig } from "./support/rig.ts";
@@ -99,21 +99,25 @@ test("fragments of a call are joined into what the provider said, however they w
 });
 
 test("a compressed request and a compressed answer are translated between the dialects", async () => {
-  const body = gzipSync(JSON.stringify({ ...ASKED.openai, model: aliasOf("messages", "sim-small") }));
+  const body = gzipSync(JSON.stringify({ ...QUESTION_REQUEST.openai, model: aliasOf("messages", "sim-small") }));
   const headers = [...JSON_TYPE, "Content-Encoding: gzip"];
   const answer = await exchange(file, rig.gateway.port, post(PATHS.messages, body, headers));
   assert.equal(answer.status, 200, answer.body.toString());
   assert.match(answer.body.toString(), /simulated answer/);
   for (const form of FORMS) {
     const model = aliasOf("messages", "sim-gzip");
-    answers(await tellByOpenai(openai, { form, model, params: ASKED.openai }), "sim-gzip", QUESTION);
+    answers(await tellByOpenai(openai, { form, model, params: QUESTION_REQUEST.openai }), "sim-gzip", QUESTION);
     const other = aliasOf("compat", "sim-gzip");
-    answers(await tellByAnthropic(anthropic, { form, model: other, params: ASKED.anthropic }), "sim-gzip", QUESTION);
+    answers(
+      await tellByAnthropic(anthropic, { form, model: other, params: QUESTION_REQUEST.anthropic }),
+      "sim-gzip",
+      QUESTION,
+    );
   }
 });
 
 test("an older messages client is served by a compat provider, with the sampling parameters of its version", async () => {
-  const params = { ...ASKED.anthropic, temperature: 0.5, top_k: 5, metadata: { user_id: "u-17" } };
+  const params = { ...QUESTION_REQUEST.anthropic, temperature: 0.5, top_k: 5, metadata: { user_id: "u-17" } };
   for (const form of FORMS) {
     const result = await tellByAnthropic(classic, { form, model: aliasOf("compat", "sim-open"), params });
     answers(result, "sim-open", QUESTION);
@@ -125,7 +129,7 @@ test("an older messages client is served by a compat provider, with the sampling
 test("a request with the deprecated function fields is answered with them", async () => {
   const parameters = { type: "object", properties: { city: { type: "string" } } };
   const asked = {
-    ...ASKED.openai,
+    ...QUESTION_REQUEST.openai,
     model: aliasOf("messages", "sim-small"),
     functions: [{ name: "get_weather", parameters }],
   };

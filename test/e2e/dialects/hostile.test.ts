@@ -40,8 +40,10 @@ for (const dialect of DIALECTS) {
   });
 
   test(`${from} with other line endings, comments and unknown fields is read correctly`, async () => {
-    const odd = frames.map((frame) => `: still here\r\nid: 1\r\nretry: 5\r\n${frame.replaceAll("\n", "\r\n")}`);
-    for (const form of STREAMED) isSound(await read(dialect, form, sends("\ufeff", ...odd)));
+    const withComments = frames.map(
+      (frame) => `: still here\r\nid: 1\r\nretry: 5\r\n${frame.replaceAll("\n", "\r\n")}`,
+    );
+    for (const form of STREAMED) isSound(await read(dialect, form, sends("\ufeff", ...withComments)));
     const bare = frames.map((frame) => frame.replaceAll(": ", ":").replaceAll("\n", "\r"));
     for (const form of STREAMED) isSound(await read(dialect, form, sends(...bare)));
   });

@@ -10,8 +10,8 @@ import { type Document, startWithFiles } from "../support/config.ts";
 import { idle, sumOf } from "../support/metrics.ts";
 import { clientsOf, simulated } from "../support/simulated.ts";
 import { tellByAnthropic } from "./support/anthropic.ts";
-import { type Asks, lostBy } from "./support/cell.ts";
-import { ASKED } from "./support/features/words.ts";
+import { lostBy, type RequestByClient } from "./support/cell.ts";
+import { QUESTION_REQUEST } from "./support/features/question.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { surface, withChannels } from "./support/rig.ts";
 import { CLIENTS, type ClientName } from "./support/sdk-answer.ts";
@@ -79,13 +79,19 @@ const gateway = await startWithFiles(file, {
 });
 const clients = clientsOf(gateway.url);
 
-const ask = (client: ClientName, model: string, asks: Asks, form: "unary" | "helper" = "unary", by = clients) =>
+const ask = (
+  client: ClientName,
+  model: string,
+  request: RequestByClient,
+  form: "unary" | "helper" = "unary",
+  by = clients,
+) =>
   client === "openai"
-    ? tellByOpenai(by.openai, { form, model, params: asks.openai })
-    : tellByAnthropic(by.anthropic, { form, model, params: asks.anthropic });
+    ? tellByOpenai(by.openai, { form, model, params: request.openai })
+    : tellByAnthropic(by.anthropic, { form, model, params: request.anthropic });
 
-async function lost(client: ClientName, model: string, asks: Asks, by = clients): Promise<string> {
-  const outcome = await ask(client, model, asks, "unary", by).then(
+async function lost(client: ClientName, model: string, request: RequestByClient, by = clients): Promise<string> {
+  const outcome = await ask(client, model, request, "unary", by).then(
     () => undefined,
     (error: unknown) => lostBy(error, client),
   );
@@ -97,7 +103,7 @@ async function counted(provider: string, capability: string): Promise<number> {
   return sumOf(await idle(gateway), "gateway_fidelity_losses_total", { provider, capability });
 }
 
-const SAID = { type: "text" as const, text: "What is shown?" };
+const TEXT_PART = { type: "text" as const, text: "What is shown?" };
 const IMAGE = "https://example.com/a.png";
 const PARAMETERS = {
   type: "object" as const,
@@ -105,9 +111,9 @@ const PARAMETERS = {
   required: ["city"],
   additionalProperties: false,
 };
-const { openai: chat, anthropic: message } = ASKED;
+const { openai: chat, anthropic: message } = QUESTION_REQUEST;
 
-const TOOLS: Asks = {
+const TOOLS: RequestByClient = {
   openai: { ...chat, tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
   anthropic: { ...message, tools: [{ name: "get_weather", input_schema: PARAMETERS }] },
 };
@@ -164,14 +170,14 @@ test("a refusal caused by another field stays a refusal and names the remedy", a
 });
 
 /** Features that both clients use and neither bare channel claims. */
-const UNCLAIMED: Readonly<Record<string, Asks>> = {
+const UNCLAIMED: Readonly<Record<string, RequestByClient>> = {
   tools: TOOLS,
   vision: {
     openai: {
-      messages: [{ role: "user", content: [SAID, { type: "image_url", image_url: { url: IMAGE } }] }],
+      messages: [{ role: "user", content: [TEXT_PART, { type: "image_url", image_url: { url: IMAGE } }] }],
     },
     anthropic: {
-      messages: [{ role: "user", content: [SAID, { type: "image", source: { type: "url", url: IMAGE } }] }],
+      messages: [{ role: "user", content: [TEXT_PART, { type: "image", source: { type: "url", url: IMAGE } }] }],
     },
   },
   json_schema: {
@@ -189,14 +195,14 @@ for (const provider of ["bare-compat", "bare-messages"]) {
   const simulator = provider === "bare-compat" ? compat : messages;
   for (const client of CLIENTS) {
     test(`a capability that ${provider} does not declare is refused to the ${client} client by name, and forwarded if allowed`, async () => {
-      assert.notEqual((await ask(client, provider, ASKED)).text, "");
-      for (const [capability, asks] of Object.entries(UNCLAIMED)) {
+      assert.notEqual((await ask(client, provider, QUESTION_REQUEST)).text, "");
+      for (const [capability, request] of Object.entries(UNCLAIMED)) {
         const before = { requests: simulator.counts().requests, refused: await counted(provider, capability) };
-        assert.equal(await lost(client, provider, asks), capability);
+        assert.equal(await lost(client, provider, request), capability);
         assert.equal(simulator.counts().requests, before.requests, "the provider is not asked");
         const allowing = `${provider}-allowing`;
         const losses = await counted(allowing, capability);
-        const answer = await ask(client, allowing, asks);
+        const answer = await ask(client, allowing, request);
         assert.ok(answer.text !== "" || answer.calls.length > 0, capability);
         assert.equal(await counted(allowing, capability), losses + 1, capability);
         assert.equal(await counted(provider, capability), before.refused, "what is refused is not lost");
@@ -206,7 +212,7 @@ for (const provider of ["bare-compat", "bare-messages"]) {
 }
 
 test("a mere hint is dropped, counted, and named in a header of the answer", async () => {
-  const params: Asks["openai"] = { ...chat, store: true, metadata: { a: "b" }, verbosity: "low" };
+  const params: RequestByClient["openai"] = { ...chat, store: true, metadata: { a: "b" }, verbosity: "low" };
   const before = await Promise.all(["store", "metadata", "verbosity"].map((it) => counted("bare-messages", it)));
   const { response } = await clients.openai.chat.completions
     .create({ ...params, model: "bare-messages" })
@@ -221,35 +227,38 @@ test("a mere hint is dropped, counted, and named in a header of the answer", asy
 });
 
 /** Returns the simulated provider that receives a request. */
-async function reaches(client: ClientName, model: string, asks: Asks): Promise<string> {
+async function reaches(client: ClientName, model: string, request: RequestByClient): Promise<string> {
   const named = Object.entries({ compat, messages, third });
   const before = named.map(([, { counts }]) => counts().requests);
-  await ask(client, model, asks);
+  await ask(client, model, request);
   const asked = named.filter(([, { counts }], at) => counts().requests > (before[at] ?? 0)).map(([name]) => name);
   assert.equal(asked.length, 1);
   return String(asked[0]);
 }
 
 test("among several channels the one in the client's own dialect is chosen", async () => {
-  assert.equal(await reaches("openai", "both", ASKED), "compat");
-  assert.equal(await reaches("anthropic", "both", ASKED), "messages");
+  assert.equal(await reaches("openai", "both", QUESTION_REQUEST), "compat");
+  assert.equal(await reaches("anthropic", "both", QUESTION_REQUEST), "messages");
   assert.equal(await reaches("openai", "both", TOOLS), "compat");
 });
 
 test("the client's dialect is not chosen if it would lose something that another channel carries", async () => {
-  assert.equal(await reaches("openai", "compat-bare", ASKED), "compat");
+  assert.equal(await reaches("openai", "compat-bare", QUESTION_REQUEST), "compat");
   assert.equal(await reaches("openai", "compat-bare", TOOLS), "messages");
   assert.equal(await reaches("anthropic", "compat-bare", TOOLS), "messages");
 });
 
 test("the vendor's own surface is chosen before the client's dialect, unless it would lose something", async () => {
-  assert.equal(await reaches("openai", "compat-foreign", ASKED), "messages");
-  assert.equal(await reaches("openai", "compat-foreign", { ...ASKED, openai: { ...chat, seed: 7 } }), "compat");
+  assert.equal(await reaches("openai", "compat-foreign", QUESTION_REQUEST), "messages");
+  assert.equal(
+    await reaches("openai", "compat-foreign", { ...QUESTION_REQUEST, openai: { ...chat, seed: 7 } }),
+    "compat",
+  );
 });
 
 test("between two equal channels the first is chosen", async () => {
-  assert.equal(await reaches("openai", "twins", ASKED), "compat");
-  assert.equal(await reaches("anthropic", "twins", ASKED), "compat");
+  assert.equal(await reaches("openai", "twins", QUESTION_REQUEST), "compat");
+  assert.equal(await reaches("anthropic", "twins", QUESTION_REQUEST), "compat");
 });
 
 test("a profile's requirement is not overridden by what the provider allows", async () => {
@@ -271,10 +280,10 @@ test("a profile's requirement is not overridden by what the provider allows", as
   const anybody = clientsOf(governed.gateway.url, await mint(governed.node, "anybody"));
   for (const client of CLIENTS) {
     // The request uses nothing that would be lost; a channel without vision is enough.
-    assert.equal(await lost(client, "bare", ASKED, viewer), "vision");
-    assert.notEqual((await ask(client, "bare", ASKED, "unary", anybody)).text, "");
+    assert.equal(await lost(client, "bare", QUESTION_REQUEST, viewer), "vision");
+    assert.notEqual((await ask(client, "bare", QUESTION_REQUEST, "unary", anybody)).text, "");
     for (const form of ["unary", "helper"] as const) {
-      assert.notEqual((await ask(client, "seeing", ASKED, form, viewer)).text, "");
+      assert.notEqual((await ask(client, "seeing", QUESTION_REQUEST, form, viewer)).text, "");
     }
   }
 });

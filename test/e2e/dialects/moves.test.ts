@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { startWithFiles } from "../support/config.ts";
 import { clientsOf, simulated } from "../support/simulated.ts";
 import { tellByAnthropic } from "./support/anthropic.ts";
-import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
+import { answers, ends, QUESTION, QUESTION_REQUEST } from "./support/features/question.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { surface, UPSTREAMS } from "./support/rig.ts";
 import { CLIENTS, type ClientName, FORMS, type Form } from "./support/sdk-answer.ts";
@@ -44,8 +44,8 @@ const clients = clientsOf(gateway.url);
 
 const ask = (client: ClientName, model: string, form: Form) =>
   client === "openai"
-    ? tellByOpenai(clients.openai, { form, model, params: ASKED.openai })
-    : tellByAnthropic(clients.anthropic, { form, model, params: ASKED.anthropic });
+    ? tellByOpenai(clients.openai, { form, model, params: QUESTION_REQUEST.openai })
+    : tellByAnthropic(clients.anthropic, { form, model, params: QUESTION_REQUEST.anthropic });
 
 for (const [model, chain] of Object.entries(CHAINS)) {
   for (const client of CLIENTS) {
@@ -72,7 +72,7 @@ for (const [model, chain] of Object.entries(CHAINS)) {
 test("a candidate that would lose something is skipped", async () => {
   const before = messages.counts().requests;
   const result = await clients.openai.chat.completions
-    .create({ ...ASKED.openai, model: "to-messages-and-back", seed: 7 })
+    .create({ ...QUESTION_REQUEST.openai, model: "to-messages-and-back", seed: 7 })
     .withResponse();
   assert.equal(result.response.headers.get("x-gateway-provider"), "to-messages-and-back-2");
   assert.equal(messages.counts().requests, before);
@@ -81,7 +81,7 @@ test("a candidate that would lose something is skipped", async () => {
 test("if no candidate can take the request, the client reads the first one's error in its own dialect", async () => {
   const { openai } = clients;
   const refused: unknown = await openai.chat.completions
-    .create({ ...ASKED.openai, model: "to-messages", seed: 7 })
+    .create({ ...QUESTION_REQUEST.openai, model: "to-messages", seed: 7 })
     .catch((error: unknown) => error);
   assert.equal(Object(refused)["status"], 503);
 });

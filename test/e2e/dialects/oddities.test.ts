@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Usage } from "../../../src/server/core/dialects/usage/usage.ts";
 import { ODDITIES } from "../../../src/simulator/stream-oddities.ts";
-import { type Asks, cellOf } from "./support/cell.ts";
-import { ASKED, answers, ends, QUESTION } from "./support/features/words.ts";
-import { signatureOf, thinkingText } from "./support/provider-words.ts";
+import { cellOf, type RequestByClient } from "./support/cell.ts";
+import { answers, ends, QUESTION, QUESTION_REQUEST } from "./support/features/question.ts";
+import { signatureOf, thinkingText } from "./support/provider-thinking.ts";
 import { startRig, UPSTREAMS } from "./support/rig.ts";
 import { FORMS, type Form, type SdkAnswer } from "./support/sdk-answer.ts";
 
@@ -26,14 +26,14 @@ const rig = await startRig({ after }, [
 ]);
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
-const THINKING: Asks = {
+const THINKING: RequestByClient = {
   openai: {
-    ...ASKED.openai,
+    ...QUESTION_REQUEST.openai,
     reasoning_effort: "high",
     tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }],
   },
   anthropic: {
-    ...ASKED.anthropic,
+    ...QUESTION_REQUEST.anthropic,
     thinking: { type: "enabled", budget_tokens: 2_000 },
     tools: [{ name: "get_weather", input_schema: PARAMETERS }],
   },
@@ -41,15 +41,15 @@ const THINKING: Asks = {
 
 for (const upstream of UPSTREAMS) {
   const client = OTHERS[upstream];
-  const ask = (model: string, form: Form, asks: Asks): Promise<SdkAnswer> =>
-    cellOf(rig, { client, upstream, form, provider: upstream, model }).ask(asks);
+  const ask = (model: string, form: Form, request: RequestByClient): Promise<SdkAnswer> =>
+    cellOf(rig, { client, upstream, form, provider: upstream, model }).ask(request);
 
   for (const { kind, effect } of ODDITIES) {
     if (!effect.startsWith(upstream) && !effect.startsWith("both")) continue;
     test(`a ${upstream} provider, ${effect.replace(/^.*?: /, "")}`, async () => {
       for (const form of FORMS) {
-        const usual = await ask(PLAIN, form, ASKED);
-        const answer = await ask(plain(kind), form, ASKED);
+        const usual = await ask(PLAIN, form, QUESTION_REQUEST);
+        const answer = await ask(plain(kind), form, QUESTION_REQUEST);
         answers(answer, plain(kind), QUESTION);
         ends(answer, { client }, "end");
         usageIs(answer, usual, kind);

@@ -91,12 +91,16 @@ test("the tokens of a response are charged once: whole, streamed, cut by a limit
   const client = clientsOf(gateway.url, counted).openai;
   for (const channel of CHANNELS) {
     for (const more of [{}, { max_output_tokens: 16 }]) {
-      const ask = { model: of(channel), input: QUESTION, ...more } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+      const request = {
+        model: of(channel),
+        input: QUESTION,
+        ...more,
+      } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
       for (const streams of [false, true]) {
         const before = await used("total");
         const { usage } = streams
-          ? await client.responses.stream({ ...ask, stream: true }).finalResponse()
-          : await client.responses.create(ask);
+          ? await client.responses.stream({ ...request, stream: true }).finalResponse()
+          : await client.responses.create(request);
         assert.ok(usage !== undefined && usage.total_tokens > 0);
         assert.equal(
           (await used("total")) - before,
@@ -134,16 +138,16 @@ test("a streamed response is charged what its provider reports, whatever it was 
 
 test("a spent budget refuses a response before any provider is asked", async () => {
   const tight = await mint(node, "tight", { profile: "tight" });
-  const ask = {
+  const request = {
     key: tight,
     path: "/v1/responses",
     body: { model: of("messages"), input: QUESTION, max_output_tokens: 16 },
   };
-  let answer = await say(gateway, ask);
-  for (let round = 0; answer.status === 200 && round < 10; round++) answer = await say(gateway, ask);
+  let answer = await say(gateway, request);
+  for (let round = 0; answer.status === 200 && round < 10; round++) answer = await say(gateway, request);
   assert.equal(answer.status, 429);
   const asked = (await seen()).length;
-  assert.equal((await say(gateway, ask)).status, 429);
+  assert.equal((await say(gateway, request)).status, 429);
   assert.equal((await seen()).length, asked);
 });
 
@@ -164,8 +168,8 @@ test("model lists and required capabilities apply on the route", async () => {
 
 test("a response fails over between channels with and without the route, and sealed reasoning stays behind", async () => {
   const before = await readMetrics(gateway);
-  const ask = { input: QUESTION, reasoning: { effort: "low" as const } };
-  const moved = await openai.responses.create({ model: "from-native", ...ask });
+  const request = { input: QUESTION, reasoning: { effort: "low" as const } };
+  const moved = await openai.responses.create({ model: "from-native", ...request });
   assert.deepEqual((await seen()).map(({ path }) => path).slice(-1), ["/v1/messages"]);
   const [reasoning] = moved.output;
   assert.ok(reasoning?.type === "reasoning" && reasoning.encrypted_content?.startsWith("gwr1.") === true);
@@ -174,7 +178,7 @@ test("a response fails over between channels with and without the route, and sea
     ...moved.output,
     { role: "user", content: "And?" },
   ] as OpenAI.Responses.ResponseInput;
-  const { data, response } = await openai.responses.create({ ...ask, model: "to-native", input }).withResponse();
+  const { data, response } = await openai.responses.create({ ...request, model: "to-native", input }).withResponse();
   assert.equal(data.status, "completed");
   assert.match(response.headers.get("x-gateway-fidelity-losses") ?? "", /thinking_replay/);
   const last = (await seen()).at(-1);
@@ -185,8 +189,8 @@ test("a response fails over between channels with and without the route, and sea
 });
 
 test("a provider's own reasoning returns to it unchanged, and to no other provider", async () => {
-  const ask = { input: QUESTION, reasoning: { effort: "low" as const } };
-  const { output } = await openai.responses.create({ model: of("native"), ...ask });
+  const request = { input: QUESTION, reasoning: { effort: "low" as const } };
+  const { output } = await openai.responses.create({ model: of("native"), ...request });
   const input = [
     { role: "user", content: QUESTION },
     ...output,

@@ -18,7 +18,7 @@ const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), "programs/response
 const STEPS = 10;
 const OWN_TAG = /_gw([0-9a-f]{6})/g;
 
-interface Talked {
+interface Conversation {
   readonly messages?: readonly object[];
   readonly ends?: readonly (readonly [end: string, hasText: boolean, hasReasoning: boolean])[];
   readonly failure?: { readonly name: string; readonly statusCode: number; readonly message: string };
@@ -37,14 +37,16 @@ test("ten steps of text, reasoning and tools refer to items that three nodes rem
   );
   const folder = await mkdtemp(join(tmpdir(), "gateway-steps-"));
   after(() => rm(folder, { recursive: true, force: true }));
-  const talk = async (model: string, following: readonly string[] = []): Promise<Talked> =>
-    JSON.parse(await outputOf(process.execPath, [PROGRAM, clients.path, url, key, model, ...following])) as Talked;
+  const conversation = async (model: string, following: readonly string[] = []): Promise<Conversation> =>
+    JSON.parse(
+      await outputOf(process.execPath, [PROGRAM, clients.path, url, key, model, ...following]),
+    ) as Conversation;
   const asked = isAll ? TRANSLATED.flatMap((channel) => [channel, `o4-${channel}`]) : ["messages", "o4-chat"];
   const models = asked.map((channel) => `${channel}/sim-calls-2+text-first+rounds-9`);
 
   const files: (readonly [model: string, file: string])[] = [];
   for (const [at, model] of models.entries()) {
-    const { messages = [], ends = [], failure } = await talk(model);
+    const { messages = [], ends = [], failure } = await conversation(model);
     assert.equal(failure, undefined, model);
     assert.deepEqual(
       ends.map(([end]) => end),
@@ -82,9 +84,9 @@ test("ten steps of text, reasoning and tools refer to items that three nodes rem
   gone.gateway.signal("SIGKILL");
   await gone.gateway.ended;
   for (const [model, file] of files) {
-    const { failure } = await talk(model, [file]);
+    const { failure } = await conversation(model, [file]);
     assert.equal(failure?.statusCode, 400, model);
     assert.match(failure.message, /stored_responses.*providerOptions\.openai\.store/s);
-    assert.equal((await talk(model)).failure, undefined, "a new conversation goes on without it");
+    assert.equal((await conversation(model)).failure, undefined, "a new conversation goes on without it");
   }
 });

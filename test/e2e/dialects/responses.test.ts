@@ -49,10 +49,10 @@ function comparable({ output, status, usage, incomplete_details }: OpenAI.Respon
   };
 }
 
-const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: object }>> = {
-  text: { ask: { input: QUESTION, instructions: "Be brief." } },
+const CASES: Readonly<Record<string, { readonly model?: string; readonly request: object }>> = {
+  text: { request: { input: QUESTION, instructions: "Be brief." } },
   messages: {
-    ask: {
+    request: {
       input: [
         { role: "developer", content: "Rules." },
         { role: "user", content: [{ type: "input_text", text: QUESTION }] },
@@ -61,10 +61,10 @@ const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: ob
       ],
     },
   },
-  "parallel tools": { model: "sim-calls-2", ask: { input: QUESTION, tools: [WEATHER] } },
-  "tools after text": { model: "sim-calls-2+text-first", ask: { input: QUESTION, tools: [WEATHER] } },
+  "parallel tools": { model: "sim-calls-2", request: { input: QUESTION, tools: [WEATHER] } },
+  "tools after text": { model: "sim-calls-2+text-first", request: { input: QUESTION, tools: [WEATHER] } },
   schema: {
-    ask: {
+    request: {
       input: QUESTION,
       text: {
         format: {
@@ -81,14 +81,14 @@ const CASES: Readonly<Record<string, { readonly model?: string; readonly ask: ob
       },
     },
   },
-  limit: { ask: { input: QUESTION, max_output_tokens: 16 } },
+  limit: { request: { input: QUESTION, max_output_tokens: 16 } },
 };
 
 for (const channel of TRANSLATED) {
-  for (const [title, { model, ask }] of Object.entries(CASES)) {
+  for (const [title, { model, request }] of Object.entries(CASES)) {
     test(`${channel}: ${title} gets the same answer as from a provider with the route, whole and streamed`, async () => {
       const asked = (by: string) =>
-        ({ ...ask, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+        ({ ...request, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
       const native = await openai.responses.create(asked("native"));
       const whole = await openai.responses.create(asked(channel));
       assert.deepEqual(comparable(whole), comparable(native));
@@ -200,7 +200,7 @@ for (const channel of TRANSLATED) {
   });
 
   test(`${channel}: a request that needs a store or a provider's tool is refused by name before any provider is asked`, async () => {
-    for (const [ask, name] of [
+    for (const [request, name] of [
       [{ previous_response_id: "resp_1" }, /stored_responses/],
       [{ conversation: "conv_1" }, /stored_responses/],
       [{ prompt: { id: "pmpt_1" } }, /stored_prompts/],
@@ -210,7 +210,7 @@ for (const channel of TRANSLATED) {
       const asked = {
         model: of(channel),
         input: QUESTION,
-        ...ask,
+        ...request,
       } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
       const refused = await raisedBy(openai.responses.create(asked));
       assert.equal(refused.status, 400);

@@ -10,8 +10,8 @@ import { idle, type Series, sumOf } from "../support/metrics.ts";
 import { clientsOf } from "../support/simulated.ts";
 import { eventually } from "../support/wait.ts";
 import { tellByAnthropic } from "./support/anthropic.ts";
-import type { Asks } from "./support/cell.ts";
-import { ASKED } from "./support/features/words.ts";
+import type { RequestByClient } from "./support/cell.ts";
+import { QUESTION_REQUEST } from "./support/features/question.ts";
 import { tellByOpenai } from "./support/openai.ts";
 import { aliases, aliasOf, surface, UPSTREAMS } from "./support/rig.ts";
 import { CLIENTS, type ClientName, FORMS, type Form } from "./support/sdk-answer.ts";
@@ -35,12 +35,12 @@ const { node, gateway } = await startGoverned(
 );
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
-const { openai: chat, anthropic: message } = ASKED;
+const { openai: chat, anthropic: message } = QUESTION_REQUEST;
 let prefixes = 0;
 
 /** Each scenario has a count of its own; a repeated request caches its prefix once. */
-const SCENARIOS: Readonly<Record<string, () => Asks>> = {
-  text: () => ASKED,
+const SCENARIOS: Readonly<Record<string, () => RequestByClient>> = {
+  text: () => QUESTION_REQUEST,
   "a tool call": () => ({
     openai: { ...chat, tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
     anthropic: { ...message, tools: [{ name: "get_weather", input_schema: PARAMETERS }] },
@@ -80,17 +80,17 @@ async function charged(key: string): Promise<number> {
   return items.filter((row) => row.key === key).reduce((sum, row) => sum + Number(row.used), 0);
 }
 
-interface Asked {
+interface UsageCase {
   readonly client: ClientName;
   readonly provider: string;
   readonly form: Form;
-  readonly asks: Asks;
+  readonly request: RequestByClient;
 }
 
 let callers = 0;
 
 /** Returns the usage that the SDK reads, after asserting that metrics and charge equal it. */
-async function usageOf({ client, provider, form, asks }: Asked): Promise<Usage> {
+async function usageOf({ client, provider, form, request }: UsageCase): Promise<Usage> {
   callers += 1;
   const name = `caller-${callers}`;
   const clients = clientsOf(gateway.url, await mint(node, name, { profile: "metered" }));
@@ -98,8 +98,8 @@ async function usageOf({ client, provider, form, asks }: Asked): Promise<Usage> 
   const before = countsIn(await idle(gateway), provider);
   const { usage } =
     client === "openai"
-      ? await tellByOpenai(clients.openai, { form, model, params: asks.openai, wantsUsage: true })
-      : await tellByAnthropic(clients.anthropic, { form, model, params: asks.anthropic });
+      ? await tellByOpenai(clients.openai, { form, model, params: request.openai, wantsUsage: true })
+      : await tellByAnthropic(clients.anthropic, { form, model, params: request.anthropic });
   assert.ok(usage);
   const counts = countsIn(await idle(gateway), provider).map((count, at) => count - (before[at] ?? 0));
   const found = Object.keys(KINDS).map((kind) => usage[kind as keyof typeof KINDS]);
@@ -115,10 +115,10 @@ for (const client of CLIENTS) {
       test(`${scenario}, by the ${client} client of a ${provider} provider: one usage, streamed or not`, async () => {
         const found: (readonly Usage[])[] = [];
         for (const form of FORMS) {
-          const asks = make();
+          const request = make();
           const twice = scenario === "a cached prefix" ? 2 : 1;
           const usages: Usage[] = [];
-          while (usages.length < twice) usages.push(await usageOf({ client, provider, form, asks }));
+          while (usages.length < twice) usages.push(await usageOf({ client, provider, form, request }));
           found.push(usages);
         }
         const [first = []] = found;

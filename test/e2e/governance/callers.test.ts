@@ -13,7 +13,7 @@ import { mint, PROVIDER_KEY, say, startGoverned } from "./support/governed.ts";
 
 const file = { after };
 const issuer = await startIssuer(file);
-const stranger = await startIssuer(file);
+const otherIssuer = await startIssuer(file);
 const PUBLIC_URL = "https://models.example.com";
 const { simulator, node, gateway } = await startGoverned(file, {
   changes: { issuers: [{ name: "corp", url: issuer.url }] },
@@ -149,7 +149,7 @@ test("a token for an MCP server is accepted at that server alone", async () => {
   assert.equal(await statusOf("others"), 401);
 });
 
-test("a token for the front door is accepted here, and one for an MCP server is not", async () => {
+test("a token for the gateway's own audience is accepted here, and one for an MCP server is not", async () => {
   for (const aud of [PUBLIC_URL, `${PUBLIC_URL}/`, ["else", PUBLIC_URL]]) {
     assert.equal((await say(gateway, { key: await token({ aud }) })).status, 200, String(aud));
   }
@@ -168,7 +168,7 @@ test("refusals are identical except for the request id, and disclose nothing abo
     "any text": "sk-whatever",
     "an expired token": await token({ exp: now - 600, iat: now - 1_200 }),
     "a token for the admin plane": await token({ aud: "gateway-admin" }),
-    "a token of a stranger": await stranger.token({ aud: "models" }),
+    "a token of a stranger": await otherIssuer.token({ aud: "models" }),
     "an unsigned token": issuer.unsigned(),
     "an address that is not verified": await token({ email_verified: false }),
   };

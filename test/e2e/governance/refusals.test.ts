@@ -40,7 +40,7 @@ const rowOf = (code: string, count = 1) =>
     (await rows()).find((row) => row.code === code && row.last_hour === count),
   );
 
-test("a spent budget says that it refuses and whom, and is recorded once a minute", async () => {
+test("a spent budget names the callers that it refuses, and is recorded once a minute", async () => {
   assert.equal((await say(gateway, { key: poor })).status, 200);
   const first = await client.call("list_budgets");
   assert.deepEqual(

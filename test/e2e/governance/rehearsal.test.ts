@@ -58,18 +58,18 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": {},
 };
 
-const talk = (content: string) => chat({ model: "sim-1", messages: [{ role: "user", content }] });
+const chatWith = (content: string) => chat({ model: "sim-1", messages: [{ role: "user", content }] });
 
 const statuses: number[] = [];
 for (const at of started) {
   for (let i = 0; i < 4; i++) {
     const headers = { "x-words": CANARY };
     statuses.push(
-      (await say(at, { key: ci, body: { ...talk(CANARY), model: i === 3 ? "sim-9" : "sim-1-preview" }, headers }))
+      (await say(at, { key: ci, body: { ...chatWith(CANARY), model: i === 3 ? "sim-9" : "sim-1-preview" }, headers }))
         .status,
     );
   }
-  for (let i = 0; i < 3; i++) statuses.push((await say(at, { key: web, body: talk(CANARY) })).status);
+  for (let i = 0; i < 3; i++) statuses.push((await say(at, { key: web, body: chatWith(CANARY) })).status);
 }
 const called = await say(gateway, {
   key: ci,

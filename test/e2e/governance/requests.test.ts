@@ -58,7 +58,7 @@ const keys = {
   poor: await mint(node, "poor", { profile: "poor" }),
   narrow: await mint(node, "narrow", { profile: "narrow" }),
 };
-const SAID = { messages: [{ role: "user", content: PROMPT }] };
+const CHAT = { messages: [{ role: "user", content: PROMPT }] };
 
 /** A row appears once its request has ended, which may be a moment after its answer. */
 const rowOf = (id: string): Promise<RequestRecord> =>
@@ -69,7 +69,7 @@ async function ask(key: string | undefined, facts: object, path?: string): Promi
   asked += 1;
   const id = `ask-${asked}`;
   const headers = { "x-request-id": id };
-  await say(gateway, { key, headers, body: { ...chat(SAID), ...facts }, ...(path !== undefined && { path }) });
+  await say(gateway, { key, headers, body: { ...chat(CHAT), ...facts }, ...(path !== undefined && { path }) });
   return await rowOf(id);
 }
 

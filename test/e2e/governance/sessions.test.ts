@@ -21,13 +21,13 @@ const { node, gateway, simulator } = await startGoverned(file, {
 const key = await mint(node, "talker", { profile: "talk" });
 const free = await mint(node, "free");
 
-interface Ask {
+interface SessionRequest {
   readonly model?: string;
   readonly protocols?: readonly string[];
   readonly authorization?: string;
 }
 
-function dial({ model = "sim-realtime", protocols = [], authorization }: Ask): WebSocket {
+function dial({ model = "sim-realtime", protocols = [], authorization }: SessionRequest): WebSocket {
   const url = `${gateway.url.replace("http", "ws")}/v1/realtime?model=${model}`;
   const socket = new WebSocket(url, [...protocols], authorization === undefined ? {} : { headers: { authorization } });
   socket.on("error", () => undefined);
@@ -35,8 +35,8 @@ function dial({ model = "sim-realtime", protocols = [], authorization }: Ask): W
   return socket;
 }
 
-async function statusOf(ask: Ask): Promise<number> {
-  const socket = dial(ask);
+async function statusOf(request: SessionRequest): Promise<number> {
+  const socket = dial(request);
   const [, response] = (await within("the refusal", once(socket, "unexpected-response"))) as [
     unknown,
     { statusCode: number },
@@ -44,8 +44,8 @@ async function statusOf(ask: Ask): Promise<number> {
   return response.statusCode;
 }
 
-async function session(ask: Ask) {
-  const socket = dial(ask);
+async function session(request: SessionRequest) {
+  const socket = dial(request);
   const messages: { readonly type: string }[] = [];
   socket.on("message", (bytes) => messages.push(JSON.parse(String(bytes)) as { type: string }));
   const closed = once(socket, "close").then(([code, reason]) => ({ code: code as number, reason: String(reason) }));

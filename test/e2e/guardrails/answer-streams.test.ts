@@ -14,7 +14,7 @@ import type { Gateway } from "../support/gateway.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { endChunks } from "../support/upstream.ts";
 import { within } from "../support/wait.ts";
-import { blocks, chunks, pausing, readStream, type Said, streaming } from "./support/answers.ts";
+import { blocks, chunks, type Delta, pausing, readStream, streaming } from "./support/answers.ts";
 import { asked, leaked, MAIL, SSN, startInspected } from "./support/inspected.ts";
 
 const file = { after };
@@ -22,7 +22,7 @@ const inspected = await startInspected(file);
 const { upstream, gateway, buffering, key, answered, recordOf } = inspected;
 
 /** Texts in pieces, and what a client should receive. */
-const SAID: readonly Said[] = [
+const DELTAS: readonly Delta[] = [
   { reasoning_content: "She is ada.love" },
   { reasoning_content: "lace@example.com, I think." },
   { content: "Write to ada" },
@@ -86,10 +86,10 @@ for (const [policy, on] of [
   ["buffer", buffering],
 ] as const) {
   test(`the SDKs' stream helpers assemble a redacted answer, native and translated: ${policy}`, async () => {
-    upstream.script = streaming(chunks(SAID));
+    upstream.script = streaming(chunks(DELTAS));
     await throughCompat("m", on);
     await throughMessages("m", on);
-    upstream.script = streaming(blocks(SAID));
+    upstream.script = streaming(blocks(DELTAS));
     await throughCompat("other", on);
     await throughMessages("other", on);
   });
@@ -107,7 +107,7 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
     assert.equal(readStream(text, 1).content, "<EMAIL_ADDRESS>", `cut at ${at}: ${text}`);
     assert.ok(text.endsWith("data: [DONE]\n\n"), `cut at ${at}: ${JSON.stringify(text)}`);
   }
-  const bytes = Buffer.from(blocks(SAID).join(""));
+  const bytes = Buffer.from(blocks(DELTAS).join(""));
   for (let at = 1; at < bytes.length; at += 41) {
     upstream.script = streaming([bytes.subarray(0, at), bytes.subarray(at)]);
     const body = { ...asked({ model: "other" }), stream: true };
@@ -119,7 +119,7 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
 
 /** Spaces behind a sentence prove its end. */
 const SPACES = " ".repeat(40);
-const FILTERED: readonly Said[] = [
+const FILTERED: readonly Delta[] = [
   { content: `Nothing of note in this sentence, nor here.${SPACES}` },
   { content: `It is ${SSN}, you know.${SPACES}` },
 ];
@@ -230,8 +230,8 @@ test("usage of a stream that guardrails rewrite is counted as without them", asy
 });
 
 test("a missing end, CR line endings and multi-line data are read", async () => {
-  const odd = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":\rdata: [{"index":0,"delta":{"content":"to ${MAIL}"},"finish_reason":null}]}\r\rdata: [DONE]`;
-  const answer = await answered(streaming([odd], endChunks), { stream: true });
+  const nonstandard = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":\rdata: [{"index":0,"delta":{"content":"to ${MAIL}"},"finish_reason":null}]}\r\rdata: [DONE]`;
+  const answer = await answered(streaming([nonstandard], endChunks), { stream: true });
   assert.equal(readStream(`${answer.text}\n\n`).content, "to <EMAIL_ADDRESS>");
 });
 

@@ -20,25 +20,25 @@ const { node, gateway } = await startGoverned(file, {
 });
 const key = await mint(node, "guarded");
 const exempt = await mint(node, "exempt", { profile: "exempt" });
-const saying = (content: string) => chat({ messages: [{ role: "user", content }] });
+const chatWith = (content: string) => chat({ messages: [{ role: "user", content }] });
 
 test("while a text of 8 MiB is inspected, callers with short texts and exempt callers are answered", async () => {
   const long = `${"an order of nothing special, called 12-34. ".repeat((8 * MIB) / 43)}${CARD}`;
   await Promise.all([
     say(gateway, { key }),
     say(gateway, { key: exempt }),
-    say(gateway, { key, body: saying("x ".repeat(4_000)) }),
+    say(gateway, { key, body: chatWith("x ".repeat(4_000)) }),
   ]);
   let isRead = false;
   const began = performance.now();
-  const reading = say(gateway, { key, body: saying(long) }).finally(() => {
+  const reading = say(gateway, { key, body: chatWith(long) }).finally(() => {
     isRead = true;
   });
   const waited: number[] = [];
   while (!isRead) {
     for (const caller of [key, exempt]) {
       const asked = performance.now();
-      const { status, text } = await say(gateway, { key: caller, body: saying(`my card is ${CARD}`) });
+      const { status, text } = await say(gateway, { key: caller, body: chatWith(`my card is ${CARD}`) });
       assert.equal(status, 200, text);
       waited.push(performance.now() - asked);
     }
@@ -58,12 +58,16 @@ test("while a text of 8 MiB is inspected, callers with short texts and exempt ca
 
 test("a request whose client waits only a millisecond is refused, and nothing uninspected is forwarded", async () => {
   const long = `${"an order of nothing special. ".repeat((4 * MIB) / 29)}${CARD}`;
-  const { status, code } = await say(gateway, { key, body: saying(long), headers: { "x-stainless-timeout": "0.001" } });
+  const { status, code } = await say(gateway, {
+    key,
+    body: chatWith(long),
+    headers: { "x-stainless-timeout": "0.001" },
+  });
   assert.deepEqual([status, code], [503, "guardrail_error"]);
 });
 
 test("a message with more findings than the limit is refused with the remedy", async () => {
-  const { status, code, text } = await say(gateway, { key, body: saying(`${CARD}, `.repeat(21_000)) });
+  const { status, code, text } = await say(gateway, { key, body: chatWith(`${CARD}, `.repeat(21_000)) });
   assert.deepEqual([status, code], [413, "body_too_large"], text);
   assert.match(text, /pii finds more than 20000 places in the message: send it in parts/);
 });

@@ -1,7 +1,7 @@
 /** Memory for bodies with very many texts is counted: the gateway uses no more than its account. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { chat, mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
+import { type Answer, chat, mint, say, startGoverned } from "../governance/support/governed.ts";
 import type { Document } from "../support/config.ts";
 import { memoryOf } from "../support/machine.ts";
 import { idle } from "../support/metrics.ts";
@@ -29,7 +29,7 @@ const parts = (count: number): Document => {
 const MANY = MAX_TEXTS - 8;
 
 interface Flood {
-  readonly answers: readonly Said[];
+  readonly answers: readonly Answer[];
   /** Growth of resident memory, in bytes. */
   readonly grown: number;
 }

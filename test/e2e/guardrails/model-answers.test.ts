@@ -12,7 +12,7 @@ import { peer } from "../../peers/index.ts";
 import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { type Analyzer, personsIn, startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
-import { chat, PROVIDER_KEY, type Said, say } from "../governance/support/governed.ts";
+import { type Answer, chat, PROVIDER_KEY, say } from "../governance/support/governed.ts";
 import { startWithFiles } from "../support/config.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
@@ -30,14 +30,17 @@ const folder = await mkdtemp(join(tmpdir(), "gateway-model-answers-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const LABELS = ["O", "B-PER"];
-const WORDS: readonly (readonly [string, number])[] = [
+const LABELED_WORDS: readonly (readonly [string, number])[] = [
   ["i", 0],
   ["know", 0],
   ["alice", 1],
 ];
 const scoresOf = (label: number): readonly number[] => LABELS.map((_, own) => (own === label ? 9 : 0));
-await writeFile(at("tokenizer.json"), wholeWords(WORDS.map(([word]) => word)).json);
-await writeFile(at("ner.onnx"), lookupClassifier([0, 0, 0, 0, ...WORDS.map(([, label]) => label)].map(scoresOf)));
+await writeFile(at("tokenizer.json"), wholeWords(LABELED_WORDS.map(([word]) => word)).json);
+await writeFile(
+  at("ner.onnx"),
+  lookupClassifier([0, 0, 0, 0, ...LABELED_WORDS.map(([, label]) => label)].map(scoresOf)),
+);
 /** Takes more than a second for a text of more than three words. */
 await writeFile(at("slow.onnx"), slowClassifier(2, 20_000));
 const model = (name: string): object => ({
@@ -107,7 +110,7 @@ beforeEach(() => {
   judge.answer = verdictOn;
 });
 
-const ask = (on: Gateway, more: object = {}): Promise<Said> => say(on, { body: chat({ model: "m", ...more }) });
+const ask = (on: Gateway, more: object = {}): Promise<Answer> => say(on, { body: chat({ model: "m", ...more }) });
 const whole = (content: string): void => {
   const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
   const body = JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "m", choices });

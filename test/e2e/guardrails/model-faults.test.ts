@@ -12,7 +12,7 @@ import { peer } from "../../peers/index.ts";
 import { lookupClassifier, slowClassifier } from "../../reference/inference/graphs.ts";
 import { wholeWords } from "../../reference/inference/tokenizers.ts";
 import { startAnalyzer } from "../../server/detectors/remote/analyzer.ts";
-import { chat, mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
+import { type Answer, chat, mint, say, startGoverned } from "../governance/support/governed.ts";
 import { startWithFiles } from "../support/config.ts";
 import { type Gateway, ONE_PROCESS } from "../support/gateway.ts";
 import { memoryOf } from "../support/machine.ts";
@@ -64,7 +64,7 @@ const own = (name: string, library: string): object => ({
   tokenizer: at("tokenizer.json"),
   ...(missing ? {} : { library, tokenizer_library: dirname(tokenizers.path) }),
 });
-const saying = (content: string, role = "user") =>
+const chatWith = (content: string, role = "user") =>
   chat({
     model: "sim-small",
     messages: [{ role, content }, ...(role === "system" ? [{ role: "user", content: " " }] : [])],
@@ -87,7 +87,7 @@ test("a model process that crashes during a request is named and replaced, and t
     return startWithFiles(t, deployment, {}, { GATEWAY_WORKERS: "2" });
   };
   const [open, closed] = await Promise.all([crashing("fail_open"), crashing("fail_closed")]);
-  const ask = (on: Gateway, content: string): Promise<Said> => say(on, { body: saying(content) });
+  const ask = (on: Gateway, content: string): Promise<Answer> => say(on, { body: chatWith(content) });
   for (let round = 1; round <= 3; round++) {
     for (const gateway of [open, closed]) {
       assert.equal((await ask(gateway, "I am")).status, 200);
@@ -142,7 +142,7 @@ test("callers without inspection wait no longer while a model or an analyzer is 
     const waited: number[] = [];
     for (let request = 0; request < REQUESTS; request++) {
       const began = performance.now();
-      const { status } = await say(gateway, { key: exempt, body: saying("hello") });
+      const { status } = await say(gateway, { key: exempt, body: chatWith("hello") });
       waited.push(performance.now() - began);
       assert.equal(status, 200);
     }
@@ -154,7 +154,7 @@ test("callers without inspection wait no longer while a model or an analyzer is 
       fetch(`${gateway.url}/v1/chat/completions`, {
         method: "POST",
         headers: { authorization: `Bearer ${guarded}`, "content-type": "application/json" },
-        body: JSON.stringify(saying(`I am Alice and more ${turn}`, role)),
+        body: JSON.stringify(chatWith(`I am Alice and more ${turn}`, role)),
         signal: leaving.signal,
       }).then(
         (answer) => answer.text(),

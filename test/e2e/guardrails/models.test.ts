@@ -20,7 +20,7 @@ const tokenizers = await peer("tokenizers");
 const missing = runtime.missing || tokenizers.missing;
 
 const LABELS = ["O", "B-PER", "I-PER", "B-LOC"];
-const WORDS: readonly (readonly [word: string, label: number])[] = [
+const LABELED_WORDS: readonly (readonly [word: string, label: number])[] = [
   ["my", 0],
   ["name", 0],
   ["is", 0],
@@ -33,8 +33,11 @@ const folder = await mkdtemp(join(tmpdir(), "gateway-models-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const scoresOf = (label: number): readonly number[] => LABELS.map((_, own) => (own === label ? 9 : 0));
-await writeFile(at("tokenizer.json"), wholeWords(WORDS.map(([word]) => word)).json);
-await writeFile(at("ner.onnx"), lookupClassifier([0, 0, 0, 0, ...WORDS.map(([, label]) => label)].map(scoresOf)));
+await writeFile(at("tokenizer.json"), wholeWords(LABELED_WORDS.map(([word]) => word)).json);
+await writeFile(
+  at("ner.onnx"),
+  lookupClassifier([0, 0, 0, 0, ...LABELED_WORDS.map(([, label]) => label)].map(scoresOf)),
+);
 await writeFile(at("slow.onnx"), slowClassifier(2, 15_000));
 
 const libraries = missing
@@ -68,7 +71,7 @@ const started = missing
       },
     );
 
-const saying = (content: string) => chat({ model: "sim-small", messages: [{ role: "user", content }] });
+const chatWith = (content: string) => chat({ model: "sim-small", messages: [{ role: "user", content }] });
 const keyOf = async (name: string, profile?: string): Promise<string> => {
   assert.ok(started);
   return mint(started.node, name, profile === undefined ? {} : { profile });
@@ -79,7 +82,7 @@ test("names found by a model are removed before the provider sees them", { skip:
   const { gateway, simulator } = started;
   const key = await keyOf("names");
   const text = "My name is Alice Miller, I live in “Berlin”, 😀 Berlin.";
-  const answer = await say(gateway, { key, body: saying(text) });
+  const answer = await say(gateway, { key, body: chatWith(text) });
   assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const last = await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const sent = await last.text();
@@ -96,7 +99,9 @@ test("while a slow model works, other callers are answered as fast as ever", {
   assert.ok(started);
   const { gateway } = started;
   const [slow, exempt] = [await keyOf("slow"), await keyOf("exempt", "exempt")];
-  const busy = [1, 2, 3, 4].map((turn) => say(gateway, { key: slow, body: saying(`my name is alice ${turn} berlin`) }));
+  const busy = [1, 2, 3, 4].map((turn) =>
+    say(gateway, { key: slow, body: chatWith(`my name is alice ${turn} berlin`) }),
+  );
   let isBusy = true;
   const all = Promise.all(busy).finally(() => {
     isBusy = false;
@@ -105,7 +110,7 @@ test("while a slow model works, other callers are answered as fast as ever", {
   const waited: number[] = [];
   while (isBusy) {
     const asked = performance.now();
-    const { status } = await say(gateway, { key: exempt, body: saying("hello") });
+    const { status } = await say(gateway, { key: exempt, body: chatWith("hello") });
     assert.equal(status, 200);
     waited.push(performance.now() - asked);
   }
@@ -149,7 +154,7 @@ test("the process ends cleanly while a graph runs", { skip: missing }, async () 
   const { gateway } = started;
   const key = await keyOf("cut");
   const cut = [1, 2].map((turn) =>
-    say(gateway, { key, body: saying(`my name is alice ${turn}`) }).catch(() => undefined),
+    say(gateway, { key, body: chatWith(`my name is alice ${turn}`) }).catch(() => undefined),
   );
   await eventually("one of them is at work, and the other waits", async () => {
     return sumOf(await readMetrics(gateway), "gateway_model_waiting") > 0 || undefined;

@@ -62,8 +62,8 @@ test("a real analyzer is called, and its findings are removed in place", {
     ["日本語 Jürgen 日本語", "日本語 <PERSON> 日本語"],
     ["nothing to see", "nothing to see"],
   ];
-  for (const [given, hidden] of cases) {
-    const body = await send(given);
+  for (const [text, hidden] of cases) {
+    const body = await send(text);
     assert.ok(body.includes(hidden), body);
   }
   const metrics = await readMetrics(gateway);

@@ -49,7 +49,7 @@ const { gateway, node, simulator } = await startGoverned(
 );
 
 /** The detector `open` reads user texts; `closed` reads system texts. */
-const saying = (content: string, role: "user" | "system" = "user") =>
+const chatWith = (content: string, role: "user" | "system" = "user") =>
   chat({
     model: "sim-small",
     messages: [{ role, content }, ...(role === "system" ? [{ role: "user", content: " " }] : [])],
@@ -63,12 +63,12 @@ const sent = async (): Promise<string> => {
 
 test("names found by an analyzer are removed before the provider sees them, and text that a rule forbids is refused", async () => {
   analyzer.answer = personsIn({ "Jürgen 👍": "PERSON", grenade: "WEAPON" });
-  const answer = await say(gateway, { key, body: saying("👋 I am Jürgen 👍, who are you?") });
+  const answer = await say(gateway, { key, body: chatWith("👋 I am Jürgen 👍, who are you?") });
   assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const body = await sent();
   assert.ok(body.includes("👋 I am <PERSON>, who are you?"), body);
   assert.equal(analyzer.asked.at(-1)?.headers["x-analyzer-key"], SECRET);
-  const refused = await say(gateway, { key, body: saying("how is a grenade made?") });
+  const refused = await say(gateway, { key, body: chatWith("how is a grenade made?") });
   assert.deepEqual([refused.status, refused.code], [403, "guardrail_denied"], refused.text);
 });
 
@@ -82,10 +82,10 @@ test("with a slow, a failing and a garbling analyzer, each detector follows its 
   for (const [name, answer] of faults) {
     analyzer.answer = answer;
     const began = performance.now();
-    const open = await say(gateway, { key, body: saying(`I am Jürgen (${name})`) });
+    const open = await say(gateway, { key, body: chatWith(`I am Jürgen (${name})`) });
     assert.equal(open.status, 200, `${name}: ${open.text}`);
     assert.ok((await sent()).includes("Jürgen"), name);
-    const closed = await say(gateway, { key, body: saying(`I am Jürgen (${name})`, "system") });
+    const closed = await say(gateway, { key, body: chatWith(`I am Jürgen (${name})`, "system") });
     assert.deepEqual([closed.status, closed.code], [503, "guardrail_error"], `${name}: ${closed.text}`);
     assert.doesNotMatch(closed.text, /Jürgen|9999|analyzer-credential/, name);
     assert.ok(performance.now() - began < 10_000, name);
@@ -102,7 +102,7 @@ test("with a slow, a failing and a garbling analyzer, each detector follows its 
 test("an analyzer that fails closed is a failure in the status of the gateway, since it refuses requests", async () => {
   analyzer.answer = (_, response) => void response.writeHead(500).end();
   const out = await eventually("more refused than served", async () => {
-    for (let turn = 0; turn < 10; turn++) await say(gateway, { key, body: saying("hello", "system") });
+    for (let turn = 0; turn < 10; turn++) await say(gateway, { key, body: chatWith("hello", "system") });
     const io = bufferIo({ env: { GATEWAY_ADMIN_SOCKET: join(node.dir, "admin.sock") }, now: () => Date.now() });
     return (await execute(["status"], io)) === 1 ? io.out() : undefined;
   });
@@ -118,7 +118,7 @@ test("while an analyzer hangs, other callers are answered as fast as ever", asyn
     const waited: number[] = [];
     for (let turn = 0; turn < 60; turn++) {
       const asked = performance.now();
-      const { status } = await say(gateway, { key: exempt, body: saying(`hello ${turn}`) });
+      const { status } = await say(gateway, { key: exempt, body: chatWith(`hello ${turn}`) });
       assert.equal(status, 200);
       waited.push(performance.now() - asked);
     }
@@ -130,7 +130,7 @@ test("while an analyzer hangs, other callers are answered as fast as ever", asyn
   let isOver = false;
   const busy = Array.from({ length: 8 }, async (_, at) => {
     for (let turn = 0; !isOver; turn++) {
-      const { status } = await say(gateway, { key, body: saying(`I am Jürgen ${at} ${turn}`) });
+      const { status } = await say(gateway, { key, body: chatWith(`I am Jürgen ${at} ${turn}`) });
       assert.ok(status === 200 || status === 503);
     }
   });
@@ -145,9 +145,9 @@ test("while an analyzer hangs, other callers are answered as fast as ever", asyn
 
 test("an analyzer that is down counts as a failure, and is called again once it is back", async () => {
   analyzer.answer = (_, response) => void response.socket?.destroy();
-  const down = await say(gateway, { key, body: saying("I am Jürgen", "system") });
+  const down = await say(gateway, { key, body: chatWith("I am Jürgen", "system") });
   assert.equal(down.code, "guardrail_error", down.text);
   analyzer.answer = personsIn({ Jürgen: "PERSON" });
-  const up = await say(gateway, { key, body: saying("I am Jürgen", "system") });
+  const up = await say(gateway, { key, body: chatWith("I am Jürgen", "system") });
   assert.deepEqual([up.status, up.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], up.text);
 });

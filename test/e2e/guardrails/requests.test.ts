@@ -75,19 +75,19 @@ const recordOf = (event: string, requestId: string | null): Promise<SeenRecord> 
     recordsIn(node.output()).find((record) => record.event === event && record.data["request"] === requestId),
   );
 
-const saying = (content: string, model = "sim-small") => chat({ model, messages: [{ role: "user", content }] });
+const chatWith = (content: string, model = "sim-small") => chat({ model, messages: [{ role: "user", content }] });
 
 const inMessages = (content: string, model: string, more: object = {}) => ({
   key,
   path: "/v1/messages",
   headers: { "anthropic-version": "2023-06-01" },
-  body: saying(content, model),
+  body: chatWith(content, model),
   ...more,
 });
 
 const WAYS = [
-  { what: "compat", asked: { key, body: saying(`pay with ${CARD}, please`) } },
-  { what: "compat, translated to messages", asked: { key, body: saying(`pay with ${CARD}, please`, "translated") } },
+  { what: "compat", asked: { key, body: chatWith(`pay with ${CARD}, please`) } },
+  { what: "compat, translated to messages", asked: { key, body: chatWith(`pay with ${CARD}, please`, "translated") } },
   { what: "messages, translated to compat", asked: inMessages(`pay with ${CARD}, please`, "sim-small") },
   { what: "messages", asked: inMessages(`pay with ${CARD}, please`, "translated") },
 ] as const;
@@ -117,7 +117,7 @@ for (const { what, asked } of WAYS) {
 
 test("a denial has the rule's message in the dialect's format and reaches no provider", async () => {
   const before = simulator.counts().requests;
-  const compat = await say(gateway, { key, body: saying(`my number is ${SSN}`) });
+  const compat = await say(gateway, { key, body: chatWith(`my number is ${SSN}`) });
   assert.deepEqual([compat.status, compat.code], [403, "guardrail_denied"], compat.text);
   assert.match(compat.text, /Numbers of persons stay here\./);
   assert.equal(compat.headers.get("x-should-retry"), "false");
@@ -140,15 +140,15 @@ test("a denial has the rule's message in the dialect's format and reaches no pro
 
 test("a denial returns the reserved budget", async () => {
   for (let asked = 0; asked < DENIED_OF_TIGHT; asked++) {
-    const answer = await say(gateway, { key: frugal, body: saying(`my number is ${SSN}`) });
+    const answer = await say(gateway, { key: frugal, body: chatWith(`my number is ${SSN}`) });
     assert.equal(answer.code, "guardrail_denied", answer.text);
   }
-  const response = await say(gateway, { key: frugal, body: saying("nothing of note") });
+  const response = await say(gateway, { key: frugal, body: chatWith("nothing of note") });
   assert.equal(response.status, 200, response.text);
 });
 
 test("the failover provider receives the rewritten text too", async () => {
-  const answer = await say(gateway, { key, body: saying(`pay with ${CARD}`, "sim-500") });
+  const answer = await say(gateway, { key, body: chatWith(`pay with ${CARD}`, "sim-500") });
   assert.equal(answer.headers.get("x-gateway-provider"), "spare", answer.text);
   const body = await sent();
   assert.ok(body.includes("pay with <CREDIT_CARD>") && !body.includes(CARD), body);
@@ -158,7 +158,7 @@ test("an encoded body is read and forwarded without its encoding", async () => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "content-encoding": "gzip" },
-    body: gzipSync(JSON.stringify(saying(`pay with ${CARD}`))),
+    body: gzipSync(JSON.stringify(chatWith(`pay with ${CARD}`))),
   });
   assert.equal(response.status, 200, await response.text());
   const body = await sent();
@@ -166,15 +166,15 @@ test("an encoded body is read and forwarded without its encoding", async () => {
 });
 
 test("a profile without detectors is exempt, and a request without findings passes unchanged", async () => {
-  const exempt = await say(gateway, { key: trusted, body: saying(`pay with ${CARD}`) });
+  const exempt = await say(gateway, { key: trusted, body: chatWith(`pay with ${CARD}`) });
   assert.deepEqual([exempt.status, exempt.headers.get("x-gateway-guardrails")], [200, null]);
   assert.ok((await sent()).includes(CARD));
-  const plain = await say(gateway, { key, body: saying("nothing of note") });
+  const plain = await say(gateway, { key, body: chatWith("nothing of note") });
   assert.deepEqual([plain.status, plain.headers.get("x-gateway-guardrails")], [200, null]);
 });
 
 test("a shadow detector's finding is recorded and decides nothing", async () => {
-  const answer = await say(gateway, { key, body: saying(`write to ${MAIL}`) });
+  const answer = await say(gateway, { key, body: chatWith(`write to ${MAIL}`) });
   assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, null]);
   const { data } = await recordOf("guardrail.shadow", answer.headers.get("x-gateway-request-id"));
   assert.deepEqual(data["detectors"], { watcher: { "pii/EMAIL_ADDRESS": 1 } });
@@ -238,7 +238,7 @@ const PAST: readonly (readonly [path: string, body: FormData | object | string |
   ["/v1/batches", BATCH],
   ["/v1/batches/batch_1/cancel", undefined],
   ["/v1/batch/jobs", { model: "sim-small", input_files: ["file-1"], endpoint: "/v1/chat/completions" }],
-  ["/v1/messages/batches", { requests: [{ custom_id: "1", params: saying("hello") }] }],
+  ["/v1/messages/batches", { requests: [{ custom_id: "1", params: chatWith("hello") }] }],
   ["/v1/fine_tuning/jobs", { model: "sim-small", training_file: "file-1" }],
   ["/v1/fine-tunes", { model: "sim-small", training_file: "file-1" }],
   ["/v1/evals", { data_source_config: { type: "logs" }, testing_criteria: [] }],

@@ -15,7 +15,7 @@ import type { Gateway } from "../support/gateway.ts";
 import { raisedBy } from "../support/outcome.ts";
 import { reply, type Script, scriptedUpstream } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
-import { blocks, chunks, pausing, type Said, streaming } from "./support/answers.ts";
+import { blocks, chunks, type Delta, pausing, streaming } from "./support/answers.ts";
 import { ADDRESS, CARD, MAIL, SSN } from "./support/inspected.ts";
 
 const owner = { after };
@@ -67,7 +67,7 @@ const openai = at(gateway);
 
 const PAY = { type: "function", name: "pay", parameters: { type: "object", properties: {} }, strict: false } as const;
 const PATCH = { type: "custom", name: "pay" } as const;
-const asked = (channel: Channel, more: object = {}) =>
+const requestOf = (channel: Channel, more: object = {}) =>
   ({
     model: `${channel}/m`,
     input: "hello",
@@ -76,7 +76,7 @@ const asked = (channel: Channel, more: object = {}) =>
     ...more,
   }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
 
-const SAID: readonly Said[] = [
+const DELTAS: readonly Delta[] = [
   { reasoning_content: "She is ada.love" },
   { reasoning_content: "lace@example.com, I think." },
   { content: "Write to ada" },
@@ -86,11 +86,11 @@ const SAID: readonly Said[] = [
   { arguments: 'ace@example.com", "n": 1.0}' },
 ];
 
-const frames = (channel: Channel, pieces: readonly Said[]): readonly string[] =>
+const frames = (channel: Channel, pieces: readonly Delta[]): readonly string[] =>
   channel === "messages" ? blocks(pieces) : chunks(pieces);
 
 /** Returns the same as one body. */
-function body(channel: Channel, pieces: readonly Said[]): string {
+function body(channel: Channel, pieces: readonly Delta[]): string {
   const all = (name: "content" | "reasoning_content" | "arguments"): string =>
     pieces.map((one) => one[name] ?? "").join("");
   const input = all("arguments");
@@ -120,7 +120,7 @@ function body(channel: Channel, pieces: readonly Said[]): string {
 }
 
 const whole =
-  (channel: Channel, pieces: readonly Said[]): Script =>
+  (channel: Channel, pieces: readonly Delta[]): Script =>
   (socket) =>
     reply(socket, { headers: ["Content-Type: application/json"], body: body(channel, pieces) });
 
@@ -162,13 +162,13 @@ for (const channel of CHANNELS) {
       ["custom", PATCH, "<EMAIL_ADDRESS>"],
     ] as const) {
       test(`${channel}, ${policy}, ${kind} tool: a redacted stream is well formed, and its end repeats what it streamed`, async () => {
-        upstream.script = streaming(frames(channel, SAID));
-        const ask = asked(channel, { tools: [tool] });
+        upstream.script = streaming(frames(channel, DELTAS));
+        const request = requestOf(channel, { tools: [tool] });
         const read = await at(on)
-          .responses.stream({ ...ask, stream: true })
+          .responses.stream({ ...request, stream: true })
           .finalResponse();
         assert.deepEqual(textsOf(read), [THOUGHT, TEXT, made]);
-        const { text } = await say(on, { key, path: "/v1/responses", body: { ...ask, stream: true } });
+        const { text } = await say(on, { key, path: "/v1/responses", body: { ...request, stream: true } });
         assert.doesNotMatch(text, /lovelace/);
         const events = eventsOf(text);
         const numbers = events.map(({ sequence_number }) => sequence_number);
@@ -197,16 +197,16 @@ for (const channel of CHANNELS) {
   }
 
   test(`${channel}: a whole answer is redacted in all of its texts`, async () => {
-    upstream.script = whole(channel, SAID);
-    const read = await openai.responses.create(asked(channel, { tools: [PAY] }));
+    upstream.script = whole(channel, DELTAS);
+    const read = await openai.responses.create(requestOf(channel, { tools: [PAY] }));
     assert.deepEqual(textsOf(read), [THOUGHT, TEXT, { input: "<EMAIL_ADDRESS>", n: 1 }]);
-    const custom = await openai.responses.create(asked(channel, { tools: [PATCH] }));
+    const custom = await openai.responses.create(requestOf(channel, { tools: [PATCH] }));
     assert.deepEqual(textsOf(custom), [THOUGHT, TEXT, "<EMAIL_ADDRESS>"]);
   });
 
   test(`${channel}: a denial before the answer is a status, and during its stream an end as filtered`, async () => {
     upstream.script = whole(channel, [{ content: `It is ${SSN}.` }]);
-    const refused = await raisedBy(openai.responses.create(asked(channel)));
+    const refused = await raisedBy(openai.responses.create(requestOf(channel)));
     assert.deepEqual([refused.status, refused.code], [403, "guardrail_denied"]);
     const words = Array.from({ length: 2_000 }, (_, i) => ({ content: `word${i} ` }));
     const { script, go } = pausing(
@@ -214,7 +214,7 @@ for (const channel of CHANNELS) {
       frames(channel, [{ content: `It is ${SSN}. ` }, ...words]).slice(channel === "messages" ? 2 : 1),
     );
     upstream.script = script;
-    const stream = await openai.responses.create({ ...asked(channel), stream: true });
+    const stream = await openai.responses.create({ ...requestOf(channel), stream: true });
     const events: Event[] = [];
     for await (const event of stream) {
       events.push(event as unknown as Event);
@@ -232,11 +232,11 @@ for (const channel of CHANNELS) {
 
   test(`${channel}: every text of a request is inspected, including referenced items`, async () => {
     upstream.script = whole(channel, [{ content: `Pay with ${CARD}.` }]);
-    const first = await openai.responses.create(asked(channel, { reasoning: null }));
+    const first = await openai.responses.create(requestOf(channel, { reasoning: null }));
     assert.match(first.output_text, new RegExp(CARD));
     const called = { call_id: "c1", name: "pay" };
     await openai.responses.create(
-      asked(channel, {
+      requestOf(channel, {
         instructions: `Write to ${MAIL}.`,
         tools: [PAY, { type: "custom", name: "patch" }],
         input: [
@@ -261,16 +261,16 @@ for (const channel of CHANNELS) {
     test(`${channel}: the stored answer is the one shown to the client, ${streams ? "streamed" : "whole"}`, async () => {
       const result = [{ content: "The machine is 203.0.1" }, { content: "13.77, I hear." }];
       upstream.script = streams ? streaming(frames(channel, result)) : whole(channel, result);
-      const ask = asked(channel, { reasoning: null });
+      const request = requestOf(channel, { reasoning: null });
       const first = streams
-        ? await openai.responses.stream({ ...ask, stream: true }).finalResponse()
-        : await openai.responses.create(ask);
+        ? await openai.responses.stream({ ...request, stream: true }).finalResponse()
+        : await openai.responses.create(request);
       upstream.script = whole(channel, [{ content: "Yes." }]);
       const input = [
         { type: "item_reference", id: first.output[0]?.id },
         { role: "user", content: "And?" },
       ];
-      await openai.responses.create(asked(channel, { reasoning: null, input }));
+      await openai.responses.create(requestOf(channel, { reasoning: null, input }));
       const sent = upstream.requests.at(-1)?.body.toString() ?? "";
       assert.match(sent, /The machine is <IP_ADDRESS>, I hear\./);
     });
@@ -279,7 +279,7 @@ for (const channel of CHANNELS) {
   test(`${channel}: a denied answer is not stored`, async () => {
     upstream.script = whole(channel, [{ content: `It is ${SSN}.` }]);
     const before = await rememberedBytes();
-    assert.equal((await raisedBy(openai.responses.create(asked(channel)))).status, 403);
+    assert.equal((await raisedBy(openai.responses.create(requestOf(channel)))).status, 403);
     assert.equal(await rememberedBytes(), before);
   });
 }

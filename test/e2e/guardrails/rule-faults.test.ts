@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { startInspector } from "../inspector/support/inspecting.ts";
-import { body, chat, connectFilter, fateOf, headers } from "../inspector/support/peer.ts";
+import { body, chat, connectFilter, headers, outcomeOf } from "../inspector/support/peer.ts";
 import {
   endChunks,
   type Recorded,
@@ -95,7 +95,7 @@ async function post(path: string, sent: object, more: Readonly<Record<string, st
   return { status: response.status, retry: response.headers.get("x-should-retry"), text: await response.text() };
 }
 
-const WAYS: Readonly<Record<string, (text: string, isStreamed?: boolean) => ReturnType<typeof post>>> = {
+const SENDERS: Readonly<Record<string, (text: string, isStreamed?: boolean) => ReturnType<typeof post>>> = {
   compat: (content, stream = false) =>
     post("/v1/chat/completions", { model: "m", stream, messages: [{ role: "user", content }] }),
   messages: (content, stream = false) =>
@@ -127,7 +127,7 @@ const VERSION = { "anthropic-version": "2023-06-01" };
 const JSON_TYPE = ["Content-Type: application/json"];
 
 /** An answer of the dialect or protocol with this text. */
-function saying(text: string): Script {
+function completionWith(text: string): Script {
   return (socket, { target, body: asked }: Recorded) => {
     const { id, stream } = JSON.parse(String(asked)) as { readonly id?: number; readonly stream?: boolean };
     const found = [...text].map((content) => ({ content }));
@@ -181,29 +181,29 @@ function saying(text: string): Script {
   };
 }
 
-for (const [way, ask] of Object.entries(WAYS)) {
-  test(`a failing rule refuses a request and a whole answer: ${way}`, async () => {
-    upstream.script = saying("well");
+for (const [name, send] of Object.entries(SENDERS)) {
+  test(`a failing rule refuses a request and a whole answer: ${name}`, async () => {
+    upstream.script = completionWith("well");
     const before = upstream.requests.length;
-    const asked = await ask(`write to ${MAIL}`);
+    const asked = await send(`write to ${MAIL}`);
     assert.deepEqual([asked.status, asked.retry, upstream.requests.length], [403, "false", before], asked.text);
     assert.match(asked.text, /policy_error/);
-    upstream.script = saying(`write to ${MAIL}`);
-    const answered = await ask("who is it?");
+    upstream.script = completionWith(`write to ${MAIL}`);
+    const answered = await send("who is it?");
     assert.deepEqual([answered.status, answered.retry], [403, "false"], answered.text);
     assert.match(answered.text, /policy_error.*|guardrail rule faulty could not be evaluated/);
     assert.ok(!answered.text.includes(MAIL));
-    upstream.script = saying("well");
-    assert.equal((await ask("who is it?")).status, 200);
+    upstream.script = completionWith("well");
+    assert.equal((await send("who is it?")).status, 200);
   });
 }
 
-for (const way of ["compat", "messages", "compat to messages", "messages to compat"]) {
-  test(`a failing rule ends a streamed answer with the code, before its first text and after: ${way}`, async () => {
+for (const name of ["compat", "messages", "compat to messages", "messages to compat"]) {
+  test(`a failing rule ends a streamed answer with the code, before its first text and after: ${name}`, async () => {
     for (const before of ["", "a long beginning that nothing holds back, ".repeat(20)]) {
-      upstream.script = saying(`${before}write to ${MAIL}, if you please`);
-      const { status, retry, text } = await WAYS[way]!("who is it?", true);
-      assert.match(text, /policy_error/, way);
+      upstream.script = completionWith(`${before}write to ${MAIL}, if you please`);
+      const { status, retry, text } = await SENDERS[name]!("who is it?", true);
+      assert.match(text, /policy_error/, name);
       assert.ok(!text.includes("@example.com") && !text.includes("[DONE]"), text);
       if (status !== 200) assert.deepEqual([status, retry], [403, "false"]);
     }
@@ -239,10 +239,10 @@ test("a failing rule closes a session as a policy would, from either side", asyn
 test("a failing rule refuses requests and answers of the inspector", async () => {
   const filter = connectFilter(gateway.inspector);
   after(() => filter.close());
-  const asking = filter.talk();
-  asking.say(headers());
+  const asking = filter.openStream();
+  asking.send(headers());
   await asking.nextAnswer();
-  asking.say(body(chat(`write to ${MAIL}`)));
+  asking.send(body(chat(`write to ${MAIL}`)));
   const { immediate_response: refused } = (await asking.nextAnswer()) ?? {};
   const pairs = new Map(
     (refused?.headers?.set_headers ?? []).map(({ header }) => [
@@ -252,15 +252,15 @@ test("a failing rule refuses requests and answers of the inspector", async () =>
   );
   assert.deepEqual([Number(refused?.status?.code), pairs.get("x-should-retry")], [403, "false"]);
   assert.match(String(refused?.body), /policy_error/);
-  const answering = filter.talk();
-  assert.equal(await fateOf(answering, chat("who is it?")), "allowed");
+  const answering = filter.openStream();
+  assert.equal(await outcomeOf(answering, chat("who is it?")), "allowed");
   const choices = [{ index: 0, message: { role: "assistant", content: `write to ${MAIL}` }, finish_reason: "stop" }];
   const answer = JSON.stringify({ object: "chat.completion", choices });
   const pair = (key: string, value: string) => ({ key, raw_value: Buffer.from(value) });
   const head = [pair(":status", "200"), pair("content-type", "application/json")];
-  answering.say({ response_headers: { headers: { headers: head } } });
+  answering.send({ response_headers: { headers: { headers: head } } });
   await answering.nextAnswer();
-  answering.say({ response_body: { body: Buffer.from(answer), end_of_stream: true } });
+  answering.send({ response_body: { body: Buffer.from(answer), end_of_stream: true } });
   const { header_mutation: changed, body_mutation: found } =
     (await answering.nextAnswer())?.response_body?.response ?? {};
   const seen = new Map((changed?.set_headers ?? []).map(({ header }) => [header?.key, String(header?.raw_value)]));
@@ -269,17 +269,17 @@ test("a failing rule refuses requests and answers of the inspector", async () =>
 });
 
 test("a request with more values than the encryption limit of one message is refused with 413 and their number", async () => {
-  for (const [way, ask] of Object.entries(WAYS)) {
-    upstream.script = saying("well");
-    const { status, text } = await ask(`${CARD}; `.repeat(3_000));
-    assert.equal(status, 413, `${way}: ${text.slice(0, 300)}`);
+  for (const [name, send] of Object.entries(SENDERS)) {
+    upstream.script = completionWith("well");
+    const { status, text } = await send(`${CARD}; `.repeat(3_000));
+    assert.equal(status, 413, `${name}: ${text.slice(0, 300)}`);
     assert.match(
       text,
       /rule cards selects 3000 values, and `fpe` encrypts at most 2000 in one message: send it in parts/,
     );
-    upstream.script = saying(`${CARD}; `.repeat(3_000));
-    const answered = await ask("which?");
-    assert.deepEqual([answered.status, answered.retry], [403, "false"], `${way}: ${answered.text.slice(0, 300)}`);
+    upstream.script = completionWith(`${CARD}; `.repeat(3_000));
+    const answered = await send("which?");
+    assert.deepEqual([answered.status, answered.retry], [403, "false"], `${name}: ${answered.text.slice(0, 300)}`);
     assert.match(answered.text, /selects 3000 values/);
   }
 });

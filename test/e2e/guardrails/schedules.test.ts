@@ -43,7 +43,7 @@ const { node, gateway } = await startGoverned(file, {
   },
 });
 const key = await mint(node, "plain", { profile: "team" });
-const saying = (content: string, more: object = {}) => chat({ messages: [{ role: "user", content }], ...more });
+const chatWith = (content: string, more: object = {}) => chat({ messages: [{ role: "user", content }], ...more });
 
 for (const stream of [false, true]) {
   for (const [length, text] of [
@@ -51,7 +51,7 @@ for (const stream of [false, true]) {
     ["long", LONG],
   ] as const) {
     test(`a card found beside the call is denied: ${length} text, stream: ${stream}`, async () => {
-      const body = saying(`${text} write to ${MAIL}, pay with ${CARD} ${stream}`, { stream });
+      const body = chatWith(`${text} write to ${MAIL}, pay with ${CARD} ${stream}`, { stream });
       const answer = await say(gateway, { key, body });
       assert.deepEqual([answer.status, answer.code], [403, "guardrail_denied"], answer.text);
       assert.equal(answer.headers.get("x-gateway-guardrails"), "mask-mail=redact, no-cards=deny");
@@ -70,7 +70,7 @@ for (const stream of [false, true]) {
     });
 
     test(`a text without a card is answered with its rewritten parts: ${length} text, stream: ${stream}`, async () => {
-      const answer = await say(gateway, { key, body: saying(`${text} write to ${MAIL} ${stream}`, { stream }) });
+      const answer = await say(gateway, { key, body: chatWith(`${text} write to ${MAIL} ${stream}`, { stream }) });
       assert.equal(answer.status, 200, answer.text);
       assert.equal(answer.headers.get("x-gateway-guardrails"), "mask-mail=redact");
       assert.ok(stream ? answer.text.includes("[DONE]") : answer.text.includes('"choices"'), answer.text);
@@ -79,7 +79,7 @@ for (const stream of [false, true]) {
 }
 
 test("a finding made after the answer refuses the next request that repeats the text", async () => {
-  const body = saying(`my number is ${SSN}`);
+  const body = chatWith(`my number is ${SSN}`);
   assert.equal((await say(gateway, { key, body })).status, 200);
   const denied = await eventually("the finding to count", async () => {
     const answer = await say(gateway, { key, body });

@@ -22,7 +22,7 @@ const tokenizers = await peer("tokenizers");
 const missing = runtime.missing || tokenizers.missing;
 
 const LABELS = ["O", "B-PER", "I-PER", "B-LOC"];
-const WORDS: readonly (readonly [word: string, label: number])[] = [
+const LABELED_WORDS: readonly (readonly [word: string, label: number])[] = [
   ["my", 0],
   ["name", 0],
   ["is", 0],
@@ -35,9 +35,12 @@ const folder = await mkdtemp(join(tmpdir(), "gateway-served-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const scoresOf = (label: number): readonly number[] => LABELS.map((_, own) => (own === label ? 9 : 0));
-const VOCABULARY = WORDS.length + 4;
-await writeFile(at("tokenizer.json"), wholeWords(WORDS.map(([word]) => word)).json);
-await writeFile(at("ner.onnx"), lookupClassifier([0, 0, 0, 0, ...WORDS.map(([, label]) => label)].map(scoresOf)));
+const VOCABULARY = LABELED_WORDS.length + 4;
+await writeFile(at("tokenizer.json"), wholeWords(LABELED_WORDS.map(([word]) => word)).json);
+await writeFile(
+  at("ner.onnx"),
+  lookupClassifier([0, 0, 0, 0, ...LABELED_WORDS.map(([, label]) => label)].map(scoresOf)),
+);
 await writeFile(at("verdict.onnx"), sequenceClassifier(VOCABULARY, 2, 7));
 
 const server = await startInferenceServer(
@@ -86,7 +89,7 @@ const parts = async () => {
   return { ...started, key: await mint(started.node, `k-${keys++}`) };
 };
 let keys = 0;
-const saying = (content: string, system?: string) =>
+const chatWith = (content: string, system?: string) =>
   chat({
     model: "sim-small",
     messages: [...(system === undefined ? [] : [{ role: "system", content: system }]), { role: "user", content }],
@@ -104,7 +107,7 @@ test("names found by a served model are removed before the provider sees them", 
 }, async () => {
   const { gateway, simulator, key } = await parts();
   const text = "My name is Alice Miller, I live in “Berlin”, 😀 Berlin.";
-  const answer = await say(gateway, { key, body: saying(text) });
+  const answer = await say(gateway, { key, body: chatWith(text) });
   assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const last = await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const sent = await last.text();
@@ -125,14 +128,14 @@ test("with a slow, a failing and a garbling server, each detector follows its `o
   ];
   for (const [name, err] of faults) {
     server.err = err;
-    const closed = await say(gateway, { key, body: saying(`I am Alice (${name})`) });
+    const closed = await say(gateway, { key, body: chatWith(`I am Alice (${name})`) });
     assert.deepEqual([closed.status, closed.code], [503, "guardrail_error"], `${name}: ${closed.text}`);
     assert.doesNotMatch(closed.text, /Alice|inference-credential/, name);
-    const open = await say(gateway, { key, body: saying("", `I am Alice (${name})`) });
+    const open = await say(gateway, { key, body: chatWith("", `I am Alice (${name})`) });
     assert.equal(open.status, 200, `${name}: ${open.text}`);
   }
   server.err = () => false;
-  const well = await say(gateway, { key, body: saying("I am Alice") });
+  const well = await say(gateway, { key, body: chatWith("I am Alice") });
   assert.equal(well.status, 200, well.text);
   const metrics = await readMetrics(gateway);
   assert.equal(sumOf(metrics, "gateway_detector_errors_total", { detector: "names" }), faults.length);
@@ -149,7 +152,7 @@ test("while a server hangs, other callers are answered as fast as ever", { skip:
     const waited: number[] = [];
     for (let turn = 0; turn < 60; turn++) {
       const asked = performance.now();
-      const { status } = await say(gateway, { key: exempt, body: saying(`hello ${turn}`) });
+      const { status } = await say(gateway, { key: exempt, body: chatWith(`hello ${turn}`) });
       assert.equal(status, 200);
       waited.push(performance.now() - asked);
     }
@@ -161,7 +164,7 @@ test("while a server hangs, other callers are answered as fast as ever", { skip:
   let isOver = false;
   const busy = Array.from({ length: 8 }, async (_, at) => {
     for (let turn = 0; !isOver; turn++) {
-      const { status } = await say(gateway, { key, body: saying(`I am Alice ${at} ${turn}`) });
+      const { status } = await say(gateway, { key, body: chatWith(`I am Alice ${at} ${turn}`) });
       assert.equal(status, 503);
     }
   });
@@ -180,8 +183,8 @@ test("a server that was down is asked again, for its models at that time", { ski
     response.socket?.destroy();
     return true;
   };
-  assert.equal((await say(gateway, { key, body: saying("I am Alice") })).code, "guardrail_error");
+  assert.equal((await say(gateway, { key, body: chatWith("I am Alice") })).code, "guardrail_error");
   server.meet = () => false;
-  const up = await say(gateway, { key, body: saying("I am Alice") });
+  const up = await say(gateway, { key, body: chatWith("I am Alice") });
   assert.deepEqual([up.status, up.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], up.text);
 });

@@ -78,8 +78,16 @@ async function open() {
   const farClosed = once(far, "close").then(([code, reason]) => ({ code, reason: String(reason) }));
   const [answer] = await upgraded;
   await within("the session", opened);
-  const says = (event: Event): void => far.send(JSON.stringify(event));
-  return { socket, far, texts, closed, farClosed, says, requestId: String(answer.headers["x-gateway-request-id"]) };
+  const sendEvent = (event: Event): void => far.send(JSON.stringify(event));
+  return {
+    socket,
+    far,
+    texts,
+    closed,
+    farClosed,
+    sendEvent,
+    requestId: String(answer.headers["x-gateway-request-id"]),
+  };
 }
 
 const PLACE = { response_id: "resp_1", item_id: "item_1", output_index: 0, content_index: 0 };
@@ -113,10 +121,10 @@ test("a card in pieces is rewritten in deltas and repetitions, and spoken text i
   const before = sumOf(await readMetrics(gateway), "gateway_tokens_total");
   const session = await open();
   const text = `pay with ${CARD}. Thanks.`;
-  session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
-  for (const character of text) session.says(delta(character));
-  session.says({ type: "response.output_audio.delta", ...PLACE, content_index: 1, delta: "AAAA" });
-  for (const event of done(text)) session.says(event);
+  session.sendEvent({ type: "response.created", response: { id: "resp_1", output: [] } });
+  for (const character of text) session.sendEvent(delta(character));
+  session.sendEvent({ type: "response.output_audio.delta", ...PLACE, content_index: 1, delta: "AAAA" });
+  for (const event of done(text)) session.sendEvent(event);
   await eventually("the end", () => session.texts.some((it) => it.includes('"response.done"')));
   const events = session.texts.map((it) => JSON.parse(it) as Event);
   const shown = events.flatMap((it) => (it["type"] === "response.output_text.delta" ? [it["delta"]] : [])).join("");
@@ -139,9 +147,9 @@ test("a card in pieces is rewritten in deltas and repetitions, and spoken text i
 
 test("a denied answer closes both sides, and none of its bytes arrives", async () => {
   const session = await open();
-  session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
-  for (const piece of ["the number is 5", "36-90-4", "399, so"]) session.says(delta(piece));
-  for (const event of done("the number is 536-90-4399, so")) session.says(event);
+  session.sendEvent({ type: "response.created", response: { id: "resp_1", output: [] } });
+  for (const piece of ["the number is 5", "36-90-4", "399, so"]) session.sendEvent(delta(piece));
+  for (const event of done("the number is 536-90-4399, so")) session.sendEvent(event);
   assert.deepEqual(await within("the close", session.closed), DENIED);
   assert.deepEqual(await within("the far close", session.farClosed), DENIED);
   assert.ok(!/5|4399/.test(session.texts.filter((it) => it.includes(".delta")).join("")), session.texts.join("\n"));
@@ -151,8 +159,8 @@ test("a denied answer closes both sides, and none of its bytes arrives", async (
 
 test("held-back text is sent before the close when an upstream disconnects midway", async () => {
   const session = await open();
-  session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
-  session.says(delta(`card ${CARD}`));
+  session.sendEvent({ type: "response.created", response: { id: "resp_1", output: [] } });
+  session.sendEvent(delta(`card ${CARD}`));
   session.far.close(4000, "enough");
   assert.deepEqual(await within("the close", session.closed), { code: 4000, reason: "enough" });
   const all = session.texts.join("\n");
@@ -196,18 +204,18 @@ test("the official client of responses over WebSocket receives rewritten text, a
 test("a reader that stops throttles the upstream, and no text appears elsewhere", async () => {
   const session = await open();
   session.socket.pause();
-  session.says({ type: "response.created", response: { id: "resp_1", output: [] } });
+  session.sendEvent({ type: "response.created", response: { id: "resp_1", output: [] } });
   // Audio, since inspecting texts takes time.
   const long = Buffer.alloc(12_000, "sound").toString("base64");
   let sent = 0;
   while (session.far.bufferedAmount < 1 << 20 && sent < 4_000) {
-    session.says({ type: "response.output_audio.delta", ...PLACE, content_index: 1, delta: long });
+    session.sendEvent({ type: "response.output_audio.delta", ...PLACE, content_index: 1, delta: long });
     sent++;
     if (sent % 50 === 0) await new Promise((resume) => setImmediate(resume));
   }
   assert.ok(session.far.bufferedAmount > 0, "the gateway read all of it");
   session.socket.resume();
-  for (const event of done("x")) session.says(event);
+  for (const event of done("x")) session.sendEvent(event);
   await eventually("the end", () => session.texts.some((it) => it.includes('"response.done"')));
   assert.equal(session.texts.filter((it) => it.includes(long)).length, sent);
   session.socket.close();

@@ -19,7 +19,7 @@ const SSN = "536-90-4399";
 const CANARIES = [CARD, CARD.replaceAll(" ", ""), MAIL, SSN];
 const DENIED = { code: 1008, reason: "guardrail_denied" };
 
-interface Heard {
+interface ReceivedMessage {
   readonly text: string;
   readonly isBinary: boolean;
 }
@@ -37,11 +37,11 @@ async function scripted() {
   return { url: `http://127.0.0.1:${address.port}/v1`, webSockets };
 }
 
-const talk = await scripted();
+const provider = await scripted();
 
 const document = (sim: Parameters<typeof simProvider>[1], rules: readonly Document[] = RULES): Document => ({
   providers: [
-    { name: "talk", dialect: "compat", base_url: talk.url, api_key: PROVIDER_KEY, models: ["talk"] },
+    { name: "talk", dialect: "compat", base_url: provider.url, api_key: PROVIDER_KEY, models: ["talk"] },
     simProvider("sim", sim),
   ],
   default_provider: "sim",
@@ -87,16 +87,16 @@ interface Session {
   readonly socket: WebSocket;
   /** The provider's end. */
   readonly far: WebSocket;
-  readonly received: readonly Heard[];
-  readonly farHeard: readonly Heard[];
+  readonly received: readonly ReceivedMessage[];
+  readonly farHeard: readonly ReceivedMessage[];
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   readonly farClosed: Promise<{ readonly code: number; readonly reason: string }>;
   readonly requestId: string;
   say(event: unknown): void;
 }
 
-const keeping = (socket: WebSocket): readonly Heard[] => {
-  const reported: Heard[] = [];
+const keeping = (socket: WebSocket): readonly ReceivedMessage[] => {
+  const reported: ReceivedMessage[] = [];
   socket.on("message", (data, isBinary) => reported.push({ text: String(data), isBinary }));
   return reported;
 };
@@ -104,7 +104,7 @@ const closeOf = (socket: WebSocket) =>
   once(socket, "close").then(([code, reason]) => ({ code: code as number, reason: String(reason) }));
 
 async function open(bearer = key, path = "/v1/realtime?model=talk", headers = {}): Promise<Session> {
-  const connected = once(talk.webSockets, "connection");
+  const connected = once(provider.webSockets, "connection");
   const socket = new WebSocket(gateway.url.replace("http", "ws") + path, {
     headers: { authorization: `Bearer ${bearer}`, ...headers },
   });
@@ -201,13 +201,13 @@ test("a denied event closes both sides, its client gets the reason, and none of 
 
 test("an event that the provider might read differently ends the session", async () => {
   const utf16 = Buffer.from(JSON.stringify(item(`my number is ${SSN}`)), "utf16le");
-  const odd = [
+  const unusual = [
     '{"type":"response.create","instructions":NaN}',
     `{"a":1,}`,
     `${"[".repeat(2_000)}${"]".repeat(2_000)}`,
     utf16,
   ];
-  for (const event of odd) {
+  for (const event of unusual) {
     const session = await open();
     session.say(event);
     assert.deepEqual(await within("the close", session.closed), { code: 1008, reason: "invalid_request" });

@@ -11,7 +11,7 @@ import { startInspected } from "./support/inspected.ts";
 const file = { after };
 const { upstream, gateway, key } = await startInspected(file);
 
-const WORDS = 40;
+const WORD_COUNT = 40;
 const EVERY_MS = 40;
 /** Median in milliseconds that counts as no delay on any machine. */
 const MAX_MS = 20;
@@ -25,7 +25,7 @@ async function waitsOf(url: string): Promise<readonly number[]> {
     startEvents(socket);
     let at = 0;
     const timer = setInterval(() => {
-      if (at === WORDS) {
+      if (at === WORD_COUNT) {
         clearInterval(timer);
         writeChunk(socket, "data: [DONE]\n\n");
         endChunks(socket);
@@ -53,9 +53,9 @@ async function waitsOf(url: string): Promise<readonly number[]> {
   for await (const _ of response.body as unknown as AsyncIterable<Uint8Array>) {
     const last = sentAt.at(-1);
     // Text that the last word proved safe.
-    if (last !== undefined && sentAt.length < WORDS) waits.push(performance.now() - last);
+    if (last !== undefined && sentAt.length < WORD_COUNT) waits.push(performance.now() - last);
   }
-  assert.ok(waits.length > WORDS / 2, `${waits.length} pieces came`);
+  assert.ok(waits.length > WORD_COUNT / 2, `${waits.length} pieces came`);
   return waits.sort((a, b) => a - b);
 }
 

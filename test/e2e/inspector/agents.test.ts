@@ -63,12 +63,12 @@ async function throughEnvoy(owner: Owner, modes: FilterModes, url: string) {
   };
 }
 
-interface Told {
+interface ClientReport {
   readonly error: { readonly name: string; readonly code: number; readonly message: string };
 }
 
-const errorIn = (result: ReadonlyMap<string, unknown>, what: string): Told["error"] => {
-  const seen = result.get(what) as Told;
+const errorIn = (result: ReadonlyMap<string, unknown>, what: string): ClientReport["error"] => {
+  const seen = result.get(what) as ClientReport;
   assert.ok(seen?.error !== undefined, `${what}: ${JSON.stringify(seen)}`);
   return seen.error;
 };

@@ -19,17 +19,17 @@ import {
   startInspector,
   writeInspector,
 } from "./support/inspecting.ts";
-import { body, chat, connectFilter, fateOf, headers, verdictOf } from "./support/peer.ts";
+import { body, chat, connectFilter, headers, outcomeOf, verdictOf } from "./support/peer.ts";
 
 const gateway = await startInspector({ after }, GUARDRAILS, { changes: { admin: { local_socket: "admin.sock" } } });
 const filter = connectFilter(gateway.inspector);
 after(() => filter.close());
 
 async function isWell(on = filter): Promise<void> {
-  const talk = on.talk();
-  assert.equal(await fateOf(talk, chat(MAIL)), chat(REDACTED));
-  talk.end();
-  assert.equal(await talk.ended, status.OK);
+  const stream = on.openStream();
+  assert.equal(await outcomeOf(stream, chat(MAIL)), chat(REDACTED));
+  stream.end();
+  assert.equal(await stream.ended, status.OK);
 }
 
 test("the node opens no data listener, stores nothing, and says so", async () => {
@@ -43,11 +43,11 @@ test("the node opens no data listener, stores nothing, and says so", async () =>
 });
 
 test("a request is allowed, redacted or refused", async () => {
-  const allowed = filter.talk();
-  assert.equal(await fateOf(allowed, chat("hello")), "allowed");
+  const allowed = filter.openStream();
+  assert.equal(await outcomeOf(allowed, chat("hello")), "allowed");
   allowed.end();
   await isWell();
-  assert.equal(await fateOf(filter.talk(), chat(KEY)), "guardrail_denied");
+  assert.equal(await outcomeOf(filter.openStream(), chat(KEY)), "guardrail_denied");
 });
 
 test("the status shows its listener and readiness, and its work is counted and recorded", async () => {
@@ -75,24 +75,24 @@ test("the status shows its listener and readiness, and its work is counted and r
 });
 
 test("a reload applies to new streams and not to open ones", async () => {
-  const open = Array.from({ length: 200 }, () => filter.talk());
-  for (const talk of open) talk.say(headers());
-  await Promise.all(open.map((talk) => talk.nextAnswer()));
+  const open = Array.from({ length: 200 }, () => filter.openStream());
+  for (const stream of open) stream.send(headers());
+  await Promise.all(open.map((stream) => stream.nextAnswer()));
   const rules = [{ name: "mails", action: "deny" }];
   await gateway.files.writeDeployment({ version: 2, guardrails: { ...(GUARDRAILS["guardrails"] as object), rules } });
   const from = gateway.log().length;
   gateway.signal("SIGHUP");
   await gateway.logged("reloaded", from);
   const fates = await Promise.all(
-    open.map(async (talk) => {
-      talk.say(body(chat(MAIL)));
-      const fate = verdictOf(await talk.nextAnswer());
-      talk.end();
-      return `${fate} ${await talk.ended}`;
+    open.map(async (stream) => {
+      stream.send(body(chat(MAIL)));
+      const verdict = verdictOf(await stream.nextAnswer());
+      stream.end();
+      return `${verdict} ${await stream.ended}`;
     }),
   );
   assert.deepEqual(new Set(fates), new Set([`${chat(REDACTED)} ${status.OK}`]));
-  assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
+  assert.equal(await outcomeOf(filter.openStream(), chat(MAIL)), "guardrail_denied");
 
   // An empty set of guardrails would let everything pass.
   await gateway.files.writeDeployment({ version: 3 });
@@ -100,7 +100,7 @@ test("a reload applies to new streams and not to open ones", async () => {
   gateway.signal("SIGHUP");
   await gateway.logged("reloaded", before);
   assert.match(JSON.stringify(gateway.log().slice(before)), /needs `guardrails`/);
-  assert.equal(await fateOf(filter.talk(), chat(MAIL)), "guardrail_denied");
+  assert.equal(await outcomeOf(filter.openStream(), chat(MAIL)), "guardrail_denied");
 });
 
 test("an unsupported setting is refused at startup with its place", async (t) => {
@@ -114,10 +114,10 @@ test("an unsupported setting is refused at startup with its place", async (t) =>
     ],
     [routed, {}, /providers: this node only inspects: its file names no `cluster\.data_dir`/],
   ] as const;
-  for (const [deployment, extproc, words] of cases) {
+  for (const [deployment, extproc, pattern] of cases) {
     const program = await refusedInspector(t, deployment, { extproc });
     assert.deepEqual(await program.ended, { status: 10, signal: null });
-    assert.match(program.stderr(), words);
+    assert.match(program.stderr(), pattern);
   }
 });
 
@@ -141,19 +141,19 @@ test("check describes the node and the settings its proxies need", async (t) => 
   assert.doesNotMatch(io.out(), /serves plain HTTP/);
 });
 
-test("a stopping node answers streams in flight, accepts no more, and ends", async (t) => {
+test("a stopping node answers streams in flight, accepts no others, and ends", async (t) => {
   const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "20s" } });
   const peer = connectFilter(own.inspector);
   t.after(() => peer.close());
-  const talk = peer.talk();
-  talk.say(headers());
-  await talk.nextAnswer();
+  const stream = peer.openStream();
+  stream.send(headers());
+  await stream.nextAnswer();
   own.signal("SIGTERM");
   await own.logged("stopping: waiting for requests in flight; a second signal ends the process at once");
-  talk.say(body(chat(MAIL)));
-  assert.equal(verdictOf(await talk.nextAnswer()), chat(REDACTED));
-  talk.end();
-  assert.equal(await talk.ended, status.OK);
+  stream.send(body(chat(MAIL)));
+  assert.equal(verdictOf(await stream.nextAnswer()), chat(REDACTED));
+  stream.end();
+  assert.equal(await stream.ended, status.OK);
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
 });
 
@@ -161,11 +161,11 @@ test("a stream that never ends is ended with an error at the end of the drain", 
   const own = await startInspector(t, GUARDRAILS, { env: { GATEWAY_DRAIN: "100ms" } });
   const peer = connectFilter(own.inspector);
   t.after(() => peer.close());
-  const talk = peer.talk();
-  talk.say(headers());
-  await talk.nextAnswer();
+  const stream = peer.openStream();
+  stream.send(headers());
+  await stream.nextAnswer();
   own.signal("SIGTERM");
-  assert.equal(await talk.ended, status.UNAVAILABLE);
+  assert.equal(await stream.ended, status.UNAVAILABLE);
   assert.deepEqual(await within("the end", own.ended), { status: 0, signal: null });
 });
 
@@ -189,10 +189,10 @@ test("a node that also routes has one memory account for both", async (t) => {
   );
   const peer = connectFilter(own.inspector);
   t.after(() => peer.close());
-  const held = peer.talk();
-  held.say(headers());
+  const held = peer.openStream();
+  held.send(headers());
   await held.nextAnswer();
-  held.say(body("x".repeat(250_000), false));
+  held.send(body("x".repeat(250_000), false));
   await held.nextAnswer();
   const post = () =>
     fetch(`${own.url}/v1/chat/completions`, {

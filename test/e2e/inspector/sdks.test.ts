@@ -56,7 +56,7 @@ for (const modes of [
     after(() => proxy.stop());
     const { openai, anthropic } = clientsOf(proxy.url);
 
-    const SAID = `pay with ${CARD}, and tell ${MAIL}`;
+    const SENT_TEXT = `pay with ${CARD}, and tell ${MAIL}`;
     const isMasked = (text: string | null | undefined): void => {
       assert.match(text ?? "", /<CREDIT_CARD>/);
       assert.match(text ?? "", /<EMAIL_ADDRESS>/);
@@ -64,18 +64,18 @@ for (const modes of [
     };
 
     test("whole answers are redacted both ways", async () => {
-      const chat = await openai.chat.completions.create(asking(SAID));
+      const chat = await openai.chat.completions.create(asking(SENT_TEXT));
       isMasked(chat.choices[0]?.message.content);
-      const message = await anthropic.messages.create({ ...asking(SAID), max_tokens: 1_000 });
+      const message = await anthropic.messages.create({ ...asking(SENT_TEXT), max_tokens: 1_000 });
       isMasked(message.content.map((block) => (block.type === "text" ? block.text : "")).join(""));
     });
 
     test("streams are redacted both ways", async () => {
-      const stream = await openai.chat.completions.create({ ...asking(SAID), stream: true });
+      const stream = await openai.chat.completions.create({ ...asking(SENT_TEXT), stream: true });
       let output = "";
       for await (const chunk of stream) output += chunk.choices[0]?.delta.content ?? "";
       isMasked(output);
-      const messages = anthropic.messages.stream({ ...asking(SAID), max_tokens: 1_000 });
+      const messages = anthropic.messages.stream({ ...asking(SENT_TEXT), max_tokens: 1_000 });
       isMasked(await messages.finalText());
     });
 

@@ -74,14 +74,14 @@ const completionOf = (content: string): string =>
   JSON.stringify({ choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }] });
 
 test("a request and its response are inspections of one span below the proxy's, with judge calls below it", async () => {
-  const talk = filter.talk();
-  talk.say(headers("/v1/chat/completions", traced(TRACE)));
-  await talk.nextAnswer();
-  talk.say(body(chat(`pay with ${CARD}`)));
-  assert.match(verdictOf(await talk.nextAnswer()), /<CREDIT_CARD>/);
-  assert.equal(await answerTo(talk, completionOf(`and with ${CARD}`)), completionOf("and with <CREDIT_CARD>"));
-  talk.end();
-  await talk.ended;
+  const stream = filter.openStream();
+  stream.send(headers("/v1/chat/completions", traced(TRACE)));
+  await stream.nextAnswer();
+  stream.send(body(chat(`pay with ${CARD}`)));
+  assert.match(verdictOf(await stream.nextAnswer()), /<CREDIT_CARD>/);
+  assert.equal(await answerTo(stream, completionOf(`and with ${CARD}`)), completionOf("and with <CREDIT_CARD>"));
+  stream.end();
+  await stream.ended;
 
   const spans = await spansIn(TRACE, 4);
   const [root] = spans.filter(({ kind }) => kind === 2);
@@ -124,10 +124,10 @@ test("a request and its response are inspections of one span below the proxy's, 
 
 test("a refusal is not an error span and a failure is; an invalid method and an invalid trace context are dropped", async () => {
   const denied = TRACE.replace(/^0/, "1");
-  const refused = filter.talk();
-  refused.say(headers("/v1/chat/completions", traced(denied)));
+  const refused = filter.openStream();
+  refused.send(headers("/v1/chat/completions", traced(denied)));
   await refused.nextAnswer();
-  refused.say(body(chat(`I am ${SSN}`)));
+  refused.send(body(chat(`I am ${SSN}`)));
   assert.equal(verdictOf(await refused.nextAnswer()), "guardrail_denied");
   const [root] = (await spansIn(denied, 2)).filter(({ kind }) => kind === 2);
   assert.deepEqual([root?.attributes["gateway.code"], root?.status], ["guardrail_denied", 0]);
@@ -135,10 +135,10 @@ test("a refusal is not an error span and a failure is; an invalid method and an 
   const failed = TRACE.replace(/^0/, "2");
   const { answer } = judge;
   judge.answer = (_, response) => void response.writeHead(400).end();
-  const failing = filter.talk();
-  failing.say(headers("/v1/chat/completions", traced(failed)));
+  const failing = filter.openStream();
+  failing.send(headers("/v1/chat/completions", traced(failed)));
   await failing.nextAnswer();
-  failing.say(body(chat("hello there")));
+  failing.send(body(chat("hello there")));
   assert.equal(verdictOf(await failing.nextAnswer()), "guardrail_error");
   judge.answer = answer;
   const spans = await spansIn(failed, 3);
@@ -147,13 +147,13 @@ test("a refusal is not an error span and a failure is; an invalid method and an 
   const inspection = spans.find(({ kind }) => kind === 1);
   assert.deepEqual(inspection?.attributes["gateway.guardrails.failed_detectors"], ["judge"]);
 
-  const odd = filter.talk();
-  odd.say(headers("/elsewhere", { ":method": `SEND-${SSN}`, traceparent: `00-${SSN}` }));
-  await odd.nextAnswer();
-  odd.say(body("{}"));
-  await odd.nextAnswer();
-  odd.end();
-  await odd.ended;
+  const oddStream = filter.openStream();
+  oddStream.send(headers("/elsewhere", { ":method": `SEND-${SSN}`, traceparent: `00-${SSN}` }));
+  await oddStream.nextAnswer();
+  oddStream.send(body("{}"));
+  await oddStream.nextAnswer();
+  oddStream.end();
+  await oddStream.ended;
   const lone = await eventually("its span", () =>
     collector.spans().find(({ attributes }) => attributes["http.request.method"] === "_OTHER"),
   );

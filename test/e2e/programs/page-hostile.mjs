@@ -36,7 +36,7 @@ const submitted = (enctype) =>
     form.submit();
   });
 
-const told = {
+const results = {
   "text/plain": await sent({ method: "POST", mode: "no-cors", body: chat, headers: { "content-type": "text/plain" } }),
   "no type": await sent({ method: "POST", mode: "no-cors", body: new Blob([chat]) }),
   "text/plain, read": await sent({ method: "POST", body: chat, headers: { "content-type": "text/plain" } }),
@@ -54,4 +54,4 @@ const told = {
     socket.onerror = () => done("no answer");
   }),
 };
-await fetch("/report", { method: "POST", body: JSON.stringify(told) });
+await fetch("/report", { method: "POST", body: JSON.stringify(results) });

@@ -3,7 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
 const { gateway, key } = Object.fromEntries(new URLSearchParams(location.search));
-const ask = { model: "sim-1", messages: [{ role: "user", content: "hello there" }] };
+const request = { model: "sim-1", messages: [{ role: "user", content: "hello there" }] };
 const once = { maxRetries: 0, dangerouslyAllowBrowser: true };
 const openai = (apiKey) => new OpenAI({ ...once, apiKey, baseURL: `${gateway}/v1` });
 const anthropic = (apiKey) => new Anthropic({ ...once, apiKey, baseURL: gateway });
@@ -22,25 +22,26 @@ async function exposed(call) {
 /** @type {Record<string, () => Promise<unknown>>} */
 const CALLS = {
   "openai: a list of models": async () => (await openai(key).models.list()).data.length > 0,
-  "openai: a chat": async () => (await openai(key).chat.completions.create(ask)).choices.length,
-  "openai: a streamed chat": async () => gathered(await openai(key).chat.completions.create({ ...ask, stream: true })),
+  "openai: a chat": async () => (await openai(key).chat.completions.create(request)).choices.length,
+  "openai: a streamed chat": async () =>
+    gathered(await openai(key).chat.completions.create({ ...request, stream: true })),
   "openai: a response": async () => (await openai(key).responses.create({ model: "sim-1", input: "hi" })).status,
-  "openai: the request's id": () => exposed(openai(key).chat.completions.create(ask)),
-  "openai: a wrong key": () => openai("wrong").chat.completions.create(ask),
+  "openai: the request's id": () => exposed(openai(key).chat.completions.create(request)),
+  "openai: a wrong key": () => openai("wrong").chat.completions.create(request),
   "openai: a path that is not there": () => openai(key).get("/../nowhere"),
-  "anthropic: a message": async () => (await anthropic(key).messages.create({ ...ask, max_tokens: 9 })).role,
-  "anthropic: a streamed message": () => gathered(anthropic(key).messages.stream({ ...ask, max_tokens: 9 })),
+  "anthropic: a message": async () => (await anthropic(key).messages.create({ ...request, max_tokens: 9 })).role,
+  "anthropic: a streamed message": () => gathered(anthropic(key).messages.stream({ ...request, max_tokens: 9 })),
   "anthropic: a list of models": async () => (await anthropic(key).models.list()).data.length > 0,
-  "anthropic: the request's id": () => exposed(anthropic(key).messages.create({ ...ask, max_tokens: 9 })),
-  "anthropic: a wrong key": () => anthropic("wrong").messages.create({ ...ask, max_tokens: 9 }),
+  "anthropic: the request's id": () => exposed(anthropic(key).messages.create({ ...request, max_tokens: 9 })),
+  "anthropic: a wrong key": () => anthropic("wrong").messages.create({ ...request, max_tokens: 9 }),
 };
 
-const told = {};
+const results = {};
 for (const [name, call] of Object.entries(CALLS)) {
   try {
-    told[name] = await call();
+    results[name] = await call();
   } catch (error) {
-    told[name] = `${error?.constructor?.name} ${error?.status}`;
+    results[name] = `${error?.constructor?.name} ${error?.status}`;
   }
 }
-await fetch("/report", { method: "POST", body: JSON.stringify(told) });
+await fetch("/report", { method: "POST", body: JSON.stringify(results) });

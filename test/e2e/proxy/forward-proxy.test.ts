@@ -146,10 +146,10 @@ test("a refused or broken connection names the proxy, its answer and the remedy,
     ["broken", `${shown} closed the connection that was to lead to broken.test:443`],
     ["gated", `the forward proxy https://localhost:${overTls.port} answered 407 for http://plain-login.test`],
   ] as const;
-  for (const [model, words] of rows) {
+  for (const [model, message] of rows) {
     const { status, text } = await ask(model);
     assert.equal(status, 502, model);
-    assert.ok(text.includes(words) && text.includes("upstream_unreachable"), `${model}: ${text}`);
+    assert.ok(text.includes(message) && text.includes("upstream_unreachable"), `${model}: ${text}`);
   }
   for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) assert.ok(!gateway.stderr().includes(secret));
 });

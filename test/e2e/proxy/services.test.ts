@@ -113,16 +113,16 @@ test("a proxy that refuses or breaks off is named with its answer", async () => 
     ["broken.test", /the forward proxy .* closed the connection/],
   ] as const;
   await Promise.all(
-    rows.map(async ([name, words]) => {
+    rows.map(async ([name, message]) => {
       const { status, text } = await pin(name, { HTTPS_PROXY: KNOWN });
       assert.equal(status, 1, text);
-      assert.match(text, words);
+      assert.match(text, message);
     }),
   );
 });
 
 test("the ACME authority is reached through the proxy", async (t) => {
-  for (const [name, words] of [
+  for (const [name, message] of [
     ["acme.test", /^ok {4}certificate authority|^ok .*acme\.test/m],
     ["login.test", /^fail .*answered 407/m],
     ["forbidden.test", /^fail .*answered 403/m],
@@ -136,7 +136,7 @@ test("the ACME authority is reached through the proxy", async (t) => {
     );
     const { text, asked } = await run(["check", "-timeout", "10s", "-config", own.nodePath], { HTTPS_PROXY: KNOWN });
     assert.ok(asked.includes(`CONNECT ${name}:443`), `${asked.join()}\n${text}`);
-    assert.match(text, words);
+    assert.match(text, message);
   }
 });
 

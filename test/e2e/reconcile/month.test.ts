@@ -316,8 +316,8 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
     const asked = await asksOfReports();
     const errors = Array.from({ length: random.below(3) }, () => ({ status: random.pick([429, 503]), retry_after: 0 }));
     const held = isMidRound && down === undefined ? [{ status: 503, retry_after: 2 }] : [];
-    const trouble = { errors: [...held, ...errors], expired: random.below(2), page_days: 1 + random.below(9) };
-    await goTo(next, { ...knobsAt(n + 1), ...trouble });
+    const failures = { errors: [...held, ...errors], expired: random.below(2), page_days: 1 + random.below(9) };
+    await goTo(next, { ...knobsAt(n + 1), ...failures });
     if (held.length > 0) {
       const before = await leader();
       await eventually("a round under way", async () => (await asksOfReports()) > asked && true, LIMIT_MS);

@@ -11,7 +11,7 @@ import { test } from "node:test";
 import { ptySkip } from "../../console/support/terminal.ts";
 import { peer } from "../../peers/index.ts";
 import { startPebble } from "../../server/tls/acme/support/pebble.ts";
-import { openConsole } from "../console/support/scene.ts";
+import { openConsole } from "../console/support/console-gateway.ts";
 import { type Document, startWithFiles } from "../support/config.ts";
 import { type Gateway, runProgram } from "../support/gateway.ts";
 import { freePort, listenLocally } from "../support/ports.ts";

@@ -54,9 +54,9 @@ test("the official Python SDKs are answered if they trust the root, and not othe
   const trusting = { SSL_CERT_FILE: gateway.rootFile, PYTHONDONTWRITEBYTECODE: "1" };
   const [out, err] = await run(trusting);
   assert.equal(err, "");
-  const words = JSON.parse(out) as readonly string[];
-  assert.equal(words.length, 4);
-  for (const each of words) assert.match(each, /simulated answer/);
+  const lines = JSON.parse(out) as readonly string[];
+  assert.equal(lines.length, 4);
+  for (const each of lines) assert.match(each, /simulated answer/);
   const [none, why] = await run({ PYTHONDONTWRITEBYTECODE: "1" });
   assert.equal(none, "");
   assert.match(why, /CERTIFICATE_VERIFY_FAILED/);

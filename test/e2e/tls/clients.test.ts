@@ -140,9 +140,9 @@ const sdks = (env: Readonly<Record<string, string>>) => run(process.execPath, ["
 test("the official SDKs are answered whole and streamed if they trust the root, and not otherwise", async () => {
   const [out, err] = await sdks({ NODE_EXTRA_CA_CERTS: gateway.rootFile });
   assert.equal(err, "");
-  const words = JSON.parse(out) as readonly string[];
-  assert.equal(words.length, 4);
-  for (const each of words) assert.match(each, /simulated answer/);
+  const lines = JSON.parse(out) as readonly string[];
+  assert.equal(lines.length, 4);
+  for (const each of lines) assert.match(each, /simulated answer/);
   const [none, why] = await sdks({});
   assert.equal(none, "");
   assert.match(why, /Connection error|UNABLE_TO_GET_ISSUER_CERT_LOCALLY|unable to get local issuer/);

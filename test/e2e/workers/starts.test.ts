@@ -60,7 +60,7 @@ test("in flag mode one process serves, and the log says so", async (t) => {
   assert.ok(gateway.log().some(({ message }) => /GATEWAY_WORKERS has no effect without -config/.test(String(message))));
 });
 
-for (const [what, workers, changes, words] of [
+for (const [what, workers, changes, pattern] of [
   ["not a number", "many", {}, /GATEWAY_WORKERS: expected a number of processes from 1 to 64, or auto, found "many"/],
   ["too many", "65", {}, /from 1 to 64/],
 ] as const) {
@@ -68,6 +68,6 @@ for (const [what, workers, changes, words] of [
     const files = await writeFiles(t, DEPLOYMENT, changes);
     const program = runProgram(t, { args: ["-config", files.nodePath], env: { GATEWAY_WORKERS: workers } });
     assert.deepEqual(await program.ended, { status: 10, signal: null });
-    assert.match(program.stderr(), words);
+    assert.match(program.stderr(), pattern);
   });
 }

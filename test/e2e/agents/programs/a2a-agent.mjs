@@ -18,7 +18,7 @@ const cancelled = new Set();
 
 class Agent {
   async execute({ userMessage, taskId, contextId, task }, bus) {
-    const said = userMessage.parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("");
+    const received = userMessage.parts.map(({ content }) => (content?.$case === "text" ? content.value : "")).join("");
     const ids = { taskId, contextId };
     const now = () => new Date().toISOString();
     const status = (state, text) =>
@@ -47,16 +47,16 @@ class Agent {
       const first = { id: taskId, contextId, status: { state: "TASK_STATE_SUBMITTED", timestamp: now() } };
       bus.publish(AgentEvent.task(Task.fromJSON({ ...first, history: [Message.toJSON(userMessage)] })));
     };
-    if (said.startsWith("fail")) throw new Error("the agent failed");
-    if (!/^(?:task|stream|relay|slow|ask|data)/.test(said) && task === undefined) {
-      const parts = [{ text: `you said ${said}` }, { data: { parts: userMessage.parts.length } }];
+    if (received.startsWith("fail")) throw new Error("the agent failed");
+    if (!/^(?:task|stream|relay|slow|ask|data)/.test(received) && task === undefined) {
+      const parts = [{ text: `you said ${received}` }, { data: { parts: userMessage.parts.length } }];
       bus.publish(AgentEvent.message(Message.fromJSON({ messageId: "m-1", role: "ROLE_AGENT", contextId, parts })));
       bus.finished();
       return;
     }
     begin();
     status("WORKING", "I am at it");
-    if (said.startsWith("slow")) {
+    if (received.startsWith("slow")) {
       while (!cancelled.has(taskId)) {
         artifact([{ text: "." }], { append: true });
         await after(50);
@@ -65,13 +65,13 @@ class Agent {
       bus.finished();
       return;
     }
-    if (said.startsWith("ask")) {
+    if (received.startsWith("ask")) {
       status("INPUT_REQUIRED", "which one?");
       bus.finished();
       return;
     }
-    if (said.startsWith("relay")) {
-      for (const [at, text] of said.replaceAll("~", "-").split("|").slice(1).entries()) {
+    if (received.startsWith("relay")) {
+      for (const [at, text] of received.replaceAll("~", "-").split("|").slice(1).entries()) {
         artifact([{ text }], { append: at > 0 });
         await after(20);
       }
@@ -79,14 +79,14 @@ class Agent {
       bus.finished();
       return;
     }
-    for (const text of said.startsWith("stream") ? ["one ", "two ", "three"] : ["done"]) {
+    for (const text of received.startsWith("stream") ? ["one ", "two ", "three"] : ["done"]) {
       artifact([{ text }], {
         append: text !== "one " && text !== "done",
         lastChunk: text === "three" || text === "done",
       });
       await after(20);
     }
-    if (said.startsWith("data")) {
+    if (received.startsWith("data")) {
       artifact([
         { data: { k: [1, null, "x"] } },
         { url: "https://files.example/x.pdf", filename: "x.pdf", mediaType: "application/pdf" },

@@ -11,14 +11,14 @@ const { ClientFactory } = load("@a2a-js/sdk/client");
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-const tell = (feature, said) =>
-  console.log(JSON.stringify([feature, said]).replaceAll(UUID, "<id>").replaceAll(TIME, "<time>"));
-const told = async (feature, run) => {
+const print = (feature, result) =>
+  console.log(JSON.stringify([feature, result]).replaceAll(UUID, "<id>").replaceAll(TIME, "<time>"));
+const report = async (feature, run) => {
   try {
-    tell(feature, await run());
+    print(feature, await run());
   } catch (error) {
     const { name, code, message, envelope } = error;
-    tell(feature, { error: { name, code, message: message.replaceAll(url, "<url>"), envelope } });
+    print(feature, { error: { name, code, message: message.replaceAll(url, "<url>"), envelope } });
   }
 };
 
@@ -47,8 +47,8 @@ const all = async (stream) => {
   return events;
 };
 
-await told("message", () => send("hello Größe 地図 \u{1f680}"));
-await told("parts", () =>
+await report("message", () => send("hello Größe 地図 \u{1f680}"));
+await report("parts", () =>
   send("", {
     parts: [
       { text: "a" },
@@ -60,22 +60,22 @@ await told("parts", () =>
     extensions: ["https://example.com/ext"],
   }),
 );
-await told("task", () => send("task"));
-await told("data", () => send("data"));
-await told("failure", () => send("fail"));
-await told("stream", () => all(client.sendMessageStream(message("stream"), options)));
-await told("stream of one message", () => all(client.sendMessageStream(message("hello"), options)));
+await report("task", () => send("task"));
+await report("data", () => send("data"));
+await report("failure", () => send("fail"));
+await report("stream", () => all(client.sendMessageStream(message("stream"), options)));
+await report("stream of one message", () => all(client.sendMessageStream(message("hello"), options)));
 const asked = await send("ask");
 const { id, contextId } = asked.payload?.value ?? asked.task ?? asked;
-await told("get", () => client.getTask({ id, tenant: "" }, options));
-await told("answered", () => send("task", { taskId: id, contextId }));
-await told("list", () =>
+await report("get", () => client.getTask({ id, tenant: "" }, options));
+await report("answered", () => send("task", { taskId: id, contextId }));
+await report("list", () =>
   client.listTasks(ListTasksRequest.fromJSON({ contextId, pageSize: 10, status: "TASK_STATE_UNSPECIFIED" }), options),
 );
-await told("unknown task", () => client.getTask({ id: "nope", tenant: "" }, options));
-await told("cancel what has ended", () => client.cancelTask({ id, tenant: "" }, options));
-await told("subscribe to what has ended", () => all(client.resubscribeTask({ id, tenant: "" }, options)));
-await told("cancel while two listen", async () => {
+await report("unknown task", () => client.getTask({ id: "nope", tenant: "" }, options));
+await report("cancel what has ended", () => client.cancelTask({ id, tenant: "" }, options));
+await report("subscribe to what has ended", () => all(client.resubscribeTask({ id, tenant: "" }, options)));
+await report("cancel while two listen", async () => {
   const first = client.sendMessageStream(message("slow"), options);
   const begun = (await first.next()).value;
   const slow = (begun.payload?.value ?? begun.task ?? begun).id;
@@ -85,7 +85,7 @@ await told("cancel while two listen", async () => {
   const ends = [(await all(first)).at(-1), (await all(second)).at(-1)];
   return { begun, again: Object.keys(again), state: cancelled.status?.state, ends };
 });
-await told("a client that leaves", async () => {
+await report("a client that leaves", async () => {
   const leaving = new AbortController();
   const stream = client.sendMessageStream(message("slow"), { ...options, signal: leaving.signal });
   const begun = (await stream.next()).value;

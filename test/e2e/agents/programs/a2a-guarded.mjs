@@ -21,7 +21,7 @@ const card = AgentCard.fromJSON({
 });
 const client = await new ClientFactory().createFromAgentCard(card);
 const seenOf = ({ name, code, message }) => ({ name, code, message });
-const told = async (what, run) => {
+const report = async (what, run) => {
   const seen = await run().catch((error) => ({ error: seenOf(error) }));
   console.log(JSON.stringify([what, seen]));
 };
@@ -49,14 +49,14 @@ const artifacts = async (text) => {
   return { texts };
 };
 
-await told("message", () => send("hello"));
-await told("redacted", () => send("mail ada@example.com"));
-await told("denied answer", () => send("number 536-90-4399"));
-await told("denied request", () => send("key AKIAZ3PXQ7LMWT5RKD4B"));
-await told("stream", () => artifacts("relay|one|two|three"));
-await told("redacted stream", () => artifacts("relay|one|mail ada@example.com|three"));
-await told("denied stream", () => artifacts("relay|one|number 536~90~4399|three"));
-await told("push", () =>
+await report("message", () => send("hello"));
+await report("redacted", () => send("mail ada@example.com"));
+await report("denied answer", () => send("number 536-90-4399"));
+await report("denied request", () => send("key AKIAZ3PXQ7LMWT5RKD4B"));
+await report("stream", () => artifacts("relay|one|two|three"));
+await report("redacted stream", () => artifacts("relay|one|mail ada@example.com|three"));
+await report("denied stream", () => artifacts("relay|one|number 536~90~4399|three"));
+await report("push", () =>
   send("hello", { taskPushNotificationConfig: { url: "https://elsewhere.example/hook", token: "t" } }),
 );
-await told("afterwards", () => send("hello again"));
+await report("afterwards", () => send("hello again"));

@@ -26,77 +26,77 @@ client.setRequestHandler("sampling/createMessage", ({ params }) => ({
 }));
 client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///work", name: "work" }] }));
 
-const tell = (feature, said) => console.log(JSON.stringify([feature, said]));
-const told = async (feature, run) => {
+const print = (feature, result) => console.log(JSON.stringify([feature, result]));
+const report = async (feature, run) => {
   try {
-    tell(feature, await run());
+    print(feature, await run());
   } catch (error) {
     const { name, code, message, data, status } = error;
-    tell(feature, { error: { name, code, message, data, status } });
+    print(feature, { error: { name, code, message, data, status } });
   }
 };
 const call = (name, args = {}, options) => client.callTool({ name, arguments: args }, options);
 
 const headers = { cookie: "a=b", ...(authorization && { authorization }) };
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
-tell("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
+print("server", [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
 
-await told("tools", async () => (await client.listTools()).tools);
-await told("resources", () => client.listResources());
-await told("templates", () => client.listResourceTemplates());
-await told("prompts", () => client.listPrompts());
+await report("tools", async () => (await client.listTools()).tools);
+await report("resources", () => client.listResources());
+await report("templates", () => client.listResourceTemplates());
+await report("prompts", () => client.listPrompts());
 
 for (const kind of ["simple_text", "image_content", "audio_content", "embedded_resource"]) {
-  await told(kind, () => call(`test_${kind}`));
+  await report(kind, () => call(`test_${kind}`));
 }
-await told("mixed", () => call("test_multiple_content_types"));
-await told("structured", () => call("add", { a: 1, b: 2 }));
-await told("not ascii", () => call("echo", { said: 'Größe 地図 \u{1f680} \u2028 \\ " \u0000' }));
-await told("large", async () => {
+await report("mixed", () => call("test_multiple_content_types"));
+await report("structured", () => call("add", { a: 1, b: 2 }));
+await report("not ascii", () => call("echo", { said: 'Größe 地図 \u{1f680} \u2028 \\ " \u0000' }));
+await report("large", async () => {
   const { content } = await call("echo", { said: "0123456789".repeat(300_000) });
   return content[0].text.length;
 });
-await told("mirrored", () => call("test_custom_headers", { region: "地図", priority: 7, verbose: true, query: "q" }));
-await told("failed", () => call("test_error_handling"));
-await told("unknown tool", () => call("nobody"));
-await told("wrong arguments", () => call("add", { a: "x" }));
+await report("mirrored", () => call("test_custom_headers", { region: "地図", priority: 7, verbose: true, query: "q" }));
+await report("failed", () => call("test_error_handling"));
+await report("unknown tool", () => call("nobody"));
+await report("wrong arguments", () => call("add", { a: "x" }));
 for (const uri of ["test://static-text", "test://static-binary", "test://template/123/data", "test://nothing"]) {
-  await told(`read ${uri}`, () => client.readResource({ uri }));
+  await report(`read ${uri}`, () => client.readResource({ uri }));
 }
-await told("prompt", () => client.getPrompt({ name: "test_simple_prompt" }));
+await report("prompt", () => client.getPrompt({ name: "test_simple_prompt" }));
 const two = { arg1: "hello", arg2: "world" };
-await told("prompt of arguments", () => client.getPrompt({ name: "test_prompt_with_arguments", arguments: two }));
-await told("prompt with an image", () => client.getPrompt({ name: "test_prompt_with_image" }));
-await told("complete", () =>
+await report("prompt of arguments", () => client.getPrompt({ name: "test_prompt_with_arguments", arguments: two }));
+await report("prompt with an image", () => client.getPrompt({ name: "test_prompt_with_image" }));
+await report("complete", () =>
   client.complete({
     ref: { type: "ref/prompt", name: "test_prompt_with_arguments" },
     argument: { name: "arg1", value: "par" },
   }),
 );
-await told("complete a template", () =>
+await report("complete a template", () =>
   client.complete({
     ref: { type: "ref/resource", uri: "test://template/{id}/data" },
     argument: { name: "id", value: "12" },
   }),
 );
 for (const kind of ["elicitation", "sampling", "list_roots", "request_state", "multiple_inputs", "multi_round"]) {
-  await told(`rounds: ${kind}`, () => call(`test_input_required_result_${kind}`));
+  await report(`rounds: ${kind}`, () => call(`test_input_required_result_${kind}`));
 }
-await told("rounds: prompt", () => client.getPrompt({ name: "test_input_required_result_prompt" }));
+await report("rounds: prompt", () => client.getPrompt({ name: "test_input_required_result_prompt" }));
 
-await told("progress", async () => {
+await report("progress", async () => {
   const seen = [];
   const result = await call("test_tool_with_progress", {}, { onprogress: (progress) => seen.push(progress) });
   return { seen, result };
 });
-await told("logging", async () => {
+await report("logging", async () => {
   const seen = [];
   client.setNotificationHandler("notifications/message", ({ params }) => void seen.push([params.level, params.data]));
   const _meta = { "io.modelcontextprotocol/logLevel": "info" };
   const result = await client.callTool({ name: "test_tool_with_logging", arguments: {}, _meta });
   return { seen, result };
 });
-await told("cancellation", async () => {
+await report("cancellation", async () => {
   const cancelled = async () => JSON.parse((await call("seen")).content[0].text).cancelled;
   const before = await cancelled();
   const leaving = new AbortController();
@@ -106,7 +106,7 @@ await told("cancellation", async () => {
   while ((await cancelled()) === before);
   return { error, more: (await cancelled()) - before };
 });
-await told("listening", async () => {
+await report("listening", async () => {
   const seen = [];
   let done;
   const all = new Promise((resolve) => {

@@ -11,7 +11,7 @@ const client = new Client(
   { name: "the-client", version: "1.0.0" },
   { capabilities: {}, versionNegotiation: { mode: { pin: "2026-07-28" } } },
 );
-const told = async (what, run) => {
+const report = async (what, run) => {
   let seen;
   try {
     seen = await run();
@@ -23,7 +23,7 @@ const told = async (what, run) => {
 };
 const logged = [];
 client.setNotificationHandler("notifications/message", ({ params }) => void logged.push(params.data));
-const said = async (name, args) => {
+const callText = async (name, args) => {
   logged.length = 0;
   const _meta = { "io.modelcontextprotocol/logLevel": "info" };
   const { content } = await client.callTool({ name, arguments: args, _meta });
@@ -31,17 +31,17 @@ const said = async (name, args) => {
 };
 
 await client.connect(new StreamableHTTPClientTransport(new URL(url)));
-await told("list", async () => (await client.listTools()).tools.map(({ name }) => name));
-await told("plain", () => said("echo", { said: "hello" }));
-await told("redacted", () => said("echo", { said: "mail ada@example.com" }));
-await told("denied result", () => said("echo", { said: "number 536-90-4399" }));
-await told("denied argument", () => said("echo", { said: "key AKIAZ3PXQ7LMWT5RKD4B" }));
-await told("redacted stream", () => said("relay", { pieces: ["one", "mail ada@example.com", "three"] }));
-await told("denied stream", async () => {
-  const error = await said("relay", { pieces: ["one", "number 536-90-4399", "three"] }).catch(
+await report("list", async () => (await client.listTools()).tools.map(({ name }) => name));
+await report("plain", () => callText("echo", { said: "hello" }));
+await report("redacted", () => callText("echo", { said: "mail ada@example.com" }));
+await report("denied result", () => callText("echo", { said: "number 536-90-4399" }));
+await report("denied argument", () => callText("echo", { said: "key AKIAZ3PXQ7LMWT5RKD4B" }));
+await report("redacted stream", () => callText("relay", { pieces: ["one", "mail ada@example.com", "three"] }));
+await report("denied stream", async () => {
+  const error = await callText("relay", { pieces: ["one", "number 536-90-4399", "three"] }).catch(
     ({ name, code, message }) => ({ name, code, message }),
   );
   return { error, logged: [...logged] };
 });
-await told("afterwards", () => said("echo", { said: "hello again" }));
+await report("afterwards", () => callText("echo", { said: "hello again" }));
 await client.close();

@@ -25,7 +25,7 @@ const { z } = load("zod");
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 const states = createRequestStateCodec({ key: "a key of at least thirty-two bytes, for tests" });
-const text = (said) => ({ content: [{ type: "text", text: said }] });
+const text = (content) => ({ content: [{ type: "text", text: content }] });
 const none = z.object({});
 const seen = { cancelled: 0, listening: 0 };
 
@@ -77,8 +77,8 @@ function tools(server) {
     throw new Error("This tool intentionally returns an error for testing");
   });
   tool("test_tool_with_logging", async (_, { mcpReq }) => {
-    for (const said of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
-      await mcpReq.log("info", said);
+    for (const line of ["Tool execution started", "Tool processing data", "Tool execution completed"]) {
+      await mcpReq.log("info", line);
       await after(50);
     }
     return text("logged");
@@ -165,16 +165,16 @@ function roundTrips(server) {
     return typeof name === "string" ? text(`Hello, ${name}!`) : inputRequired({ inputRequests: { user_name: NAME } });
   });
   tool("test_input_required_result_sampling", (_, { mcpReq }) => {
-    const said = mcpReq.inputResponses?.capital_question;
-    if (said === undefined) {
+    const input = mcpReq.inputResponses?.capital_question;
+    if (input === undefined) {
       return inputRequired({ inputRequests: { capital_question: sample("What is the capital of France?") } });
     }
-    return text(said.content?.text ?? "none");
+    return text(input.content?.text ?? "none");
   });
   tool("test_input_required_result_list_roots", (_, { mcpReq }) => {
-    const said = mcpReq.inputResponses?.client_roots;
-    if (said === undefined) return inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } });
-    return text(JSON.stringify(said.roots));
+    const input = mcpReq.inputResponses?.client_roots;
+    if (input === undefined) return inputRequired({ inputRequests: { client_roots: inputRequired.listRoots() } });
+    return text(JSON.stringify(input.roots));
   });
   tool("test_input_required_result_request_state", async (_, context) => {
     const { mcpReq } = context;
@@ -244,14 +244,14 @@ function resources(server) {
     complete: { id: (begun) => ["123", "124", "200"].filter((id) => id.startsWith(begun)) },
   });
   server.registerResource("template", template, facts("application/json"), ({ href: uri }, { id }) => {
-    const said = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
-    return { contents: [{ uri, mimeType: "application/json", text: said }] };
+    const json = JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
+    return { contents: [{ uri, mimeType: "application/json", text: json }] };
   });
 }
 
 function prompts(server) {
   const user = (content) => ({ role: "user", content });
-  const asText = (said) => user({ type: "text", text: said });
+  const asText = (content) => user({ type: "text", text: content });
   server.registerPrompt("test_simple_prompt", { description: "Simple" }, () => ({
     messages: [asText("This is a simple prompt for testing.")],
   }));
@@ -274,8 +274,8 @@ function prompts(server) {
     messages: [user({ type: "image", data: PNG, mimeType: "image/png" }), asText("Please analyze the image above.")],
   }));
   server.registerPrompt("test_input_required_result_prompt", { description: "Asks" }, (context) => {
-    const said = acceptedContent(context.mcpReq.inputResponses, "user_context");
-    if (said !== undefined) return { messages: [asText(`In ${said.context}`)] };
+    const input = acceptedContent(context.mcpReq.inputResponses, "user_context");
+    if (input !== undefined) return { messages: [asText(`In ${input.context}`)] };
     const user_context = elicit("What context should the prompt use?", "context");
     return inputRequired({ inputRequests: { user_context } });
   });

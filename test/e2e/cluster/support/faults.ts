@@ -10,7 +10,7 @@ import type { Random } from "./random.ts";
 import type { Tmpfs } from "./tmpfs.ts";
 import { until } from "./until.ts";
 
-export interface Scene {
+export interface Round {
   readonly cluster: TestCluster;
   readonly random: Random;
   /** Data disks of nodes that can be filled. */
@@ -20,38 +20,38 @@ export interface Scene {
 }
 
 /** Resolves with a short description, or `undefined` if the fault is impossible here. */
-export type Fault = (scene: Scene) => Promise<string | undefined>;
+export type Fault = (round: Round) => Promise<string | undefined>;
 
 const STORAGE_REFUSED = 11;
 const NOTICED_MS = 20_000;
 
-async function anyone({ cluster, random }: Scene): Promise<TestNode> {
+async function anyone({ cluster, random }: Round): Promise<TestNode> {
   return random.pick(cluster.nodes);
 }
 
-async function leader({ cluster }: Scene): Promise<TestNode> {
+async function leader({ cluster }: Round): Promise<TestNode> {
   return cluster.node(await cluster.leader());
 }
 
-const others = ({ cluster }: Scene, node: TestNode): readonly TestNode[] =>
+const others = ({ cluster }: Round, node: TestNode): readonly TestNode[] =>
   cluster.nodes.filter((each) => each !== node);
 
 const idsOf = (nodes: readonly TestNode[]): readonly string[] => nodes.map(({ id }) => id);
 
-type Choice = (scene: Scene) => Promise<TestNode>;
+type Choice = (round: Round) => Promise<TestNode>;
 
 const kill =
   (choose: Choice): Fault =>
-  async (scene) => {
-    const node = await choose(scene);
+  async (round) => {
+    const node = await choose(round);
     await node.kill();
-    await scene.progress();
+    await round.progress();
     await node.start();
     return `kill -9 of ${node.id}`;
   };
 
-const killTwo: Fault = async (scene) => {
-  const [one, other] = scene.random.shuffled(scene.cluster.nodes);
+const killTwo: Fault = async (round) => {
+  const [one, other] = round.random.shuffled(round.cluster.nodes);
   const victims = [one!, other!];
   await Promise.all(victims.map((node) => node.kill()));
   for (const node of victims) await node.launch();
@@ -67,46 +67,46 @@ const killAll: Fault = async ({ cluster }) => {
 
 const suspend =
   (choose: Choice, isLong: boolean): Fault =>
-  async (scene) => {
-    const node = await choose(scene);
+  async (round) => {
+    const node = await choose(round);
     node.pause();
-    await scene.cluster.leader(idsOf(others(scene, node)));
-    await scene.progress(isLong ? 150 : 20);
+    await round.cluster.leader(idsOf(others(round, node)));
+    await round.progress(isLong ? 150 : 20);
     node.resume();
     return `SIGSTOP of ${node.id}`;
   };
 
 const isolate =
   (choose: Choice, kind: "silent" | "cut"): Fault =>
-  async (scene) => {
-    const node = await choose(scene);
-    for (const { id } of others(scene, node)) scene.cluster.links.between(node.id, id, { kind });
-    await scene.cluster.leader(idsOf(others(scene, node)));
-    await scene.progress();
-    scene.cluster.links.heal();
+  async (round) => {
+    const node = await choose(round);
+    for (const { id } of others(round, node)) round.cluster.links.between(node.id, id, { kind });
+    await round.cluster.leader(idsOf(others(round, node)));
+    await round.progress();
+    round.cluster.links.heal();
     return `${node.id} ${kind === "cut" ? "cut off" : "hears nobody, and nobody it"}`;
   };
 
 const oneWay =
   (choose: Choice, way: "out" | "in"): Fault =>
-  async (scene) => {
-    const node = await choose(scene);
-    for (const { id } of others(scene, node)) {
+  async (round) => {
+    const node = await choose(round);
+    for (const { id } of others(round, node)) {
       const [from, to] = way === "out" ? [node.id, id] : [id, node.id];
-      scene.cluster.links.set(from, to, { kind: "silent" });
+      round.cluster.links.set(from, to, { kind: "silent" });
     }
-    await scene.progress();
-    scene.cluster.links.heal();
+    await round.progress();
+    round.cluster.links.heal();
     return way === "out" ? `${node.id} hears and is not heard` : `${node.id} is heard and hears nobody`;
   };
 
 /** The leader and one follower lose each other; the third hears both. */
-const partial: Fault = async (scene) => {
-  const first = await leader(scene);
-  const other = scene.random.pick(others(scene, first));
-  scene.cluster.links.between(first.id, other.id, { kind: "silent" });
-  await scene.progress(40);
-  scene.cluster.links.heal();
+const partial: Fault = async (round) => {
+  const first = await leader(round);
+  const other = round.random.pick(others(round, first));
+  round.cluster.links.between(first.id, other.id, { kind: "silent" });
+  await round.progress(40);
+  round.cluster.links.heal();
   return `${first.id} and ${other.id} do not hear each other`;
 };
 
@@ -127,25 +127,25 @@ const tear: Fault = async ({ cluster, progress }) => {
   return "connections broken in the midst of frames";
 };
 
-const transfer: Fault = async (scene) => {
-  const from = await leader(scene);
-  const to = scene.random.pick(others(scene, from)).id;
-  const asked = await anyone(scene);
+const transfer: Fault = async (round) => {
+  const from = await leader(round);
+  const to = round.random.pick(others(round, from)).id;
+  const asked = await anyone(round);
   const outcome = await asked.nodeClient.transfer(to);
-  await scene.progress();
+  await round.progress();
   return `leadership from ${from.id} to ${to}, asked of ${asked.id}: ${outcome.kind === "done" ? outcome.value : outcome.code}`;
 };
 
-const restart: Fault = async (scene) => {
-  const node = await leader(scene);
+const restart: Fault = async (round) => {
+  const node = await leader(round);
   await node.stop();
-  await scene.progress();
+  await round.progress();
   await node.start();
   return `restart of ${node.id}, which led`;
 };
 
 /** Restarts it with an empty directory, joining through the other nodes. */
-export async function rejoinBlank({ cluster }: Pick<Scene, "cluster">, node: TestNode): Promise<void> {
+export async function rejoinBlank({ cluster }: Pick<Round, "cluster">, node: TestNode): Promise<void> {
   const through = cluster.ids.filter((id) => id !== node.id);
   node.settings = { ...node.settings, begin: { kind: "join", through } };
   await node.start();
@@ -169,12 +169,12 @@ async function starts(node: TestNode): Promise<boolean> {
 
 const damaged =
   (name: string): Fault =>
-  async (scene) => {
-    const node = await anyone(scene);
+  async (round) => {
+    const node = await anyone(round);
     // Two kills leave tables beside the write-ahead log.
     await node.kill();
     await node.start();
-    await scene.progress();
+    await round.progress();
     await node.kill();
     const done = await DAMAGES[name]?.(node.dataDir);
     if (done === undefined) {
@@ -185,35 +185,35 @@ const damaged =
     const { status, output } = await node.failsToStart();
     assert.equal(status, STORAGE_REFUSED, `${done}, and ${node.id} did not refuse it:\n${output}`);
     assert.ok(output.includes(node.dataDir), `the refusal does not name ${node.dataDir}:\n${output}`);
-    await scene.progress();
-    await empty(node, scene);
-    await rejoinBlank(scene, node);
+    await round.progress();
+    await empty(node, round);
+    await rejoinBlank(round, node);
     return `${node.id}: ${name}; refused, joined again`;
   };
 
-const blank: Fault = async (scene) => {
-  const node = await anyone(scene);
+const blank: Fault = async (round) => {
+  const node = await anyone(round);
   await node.kill();
-  await empty(node, scene);
-  await scene.progress();
-  await rejoinBlank(scene, node);
+  await empty(node, round);
+  await round.progress();
+  await rejoinBlank(round, node);
   return `${node.id} came back with a blank disk`;
 };
 
-async function empty(node: TestNode, { disks }: Scene): Promise<void> {
+async function empty(node: TestNode, { disks }: Round): Promise<void> {
   const disk = disks.get(node.id);
   if (disk === undefined) await node.blank();
   else await disk.empty();
 }
 
 /** Fills the disk of a node while it writes; the node ends with a message, and returns when there is room. */
-const diskFull: Fault = async (scene) => {
-  const [id] = scene.random.shuffled([...scene.disks.keys()]);
+const diskFull: Fault = async (round) => {
+  const [id] = round.random.shuffled([...round.disks.keys()]);
   if (id === undefined) return undefined;
-  const node = scene.cluster.node(id);
-  const disk = scene.disks.get(id)!;
+  const node = round.cluster.node(id);
+  const disk = round.disks.get(id)!;
   await disk.fill();
-  await scene.progress(60);
+  await round.progress(60);
   const how = node.isRunning ? "takes no writes" : "ended";
   if (!node.isRunning) assert.match(node.output(), /full|No space left/i, `${id} does not say why it ended`);
   await disk.free();
@@ -222,8 +222,8 @@ const diskFull: Fault = async (scene) => {
 };
 
 /** Loses a majority permanently. The most advanced survivor is recovered, and the others return empty. */
-const recover: Fault = async (scene) => {
-  const { cluster, random } = scene;
+const recover: Fault = async (round) => {
+  const { cluster, random } = round;
   await Promise.all(cluster.nodes.map((node) => node.kill()));
   const known = await Promise.all(cluster.nodes.map(async (node) => ({ node, ...(await lastOf(node)) })));
   const [best] = known.toSorted((a, b) => b.term - a.term || b.index - a.index);
@@ -231,7 +231,7 @@ const recover: Fault = async (scene) => {
   await recoverOn(survivor);
   await survivor.start();
   await cluster.leader([survivor.id]);
-  const lost = random.shuffled(others(scene, survivor));
+  const lost = random.shuffled(others(round, survivor));
   const old = lost[0]!;
   await old.launch();
   await until(
@@ -241,7 +241,7 @@ const recover: Fault = async (scene) => {
   );
   await old.kill();
   for (const node of lost) {
-    await empty(node, scene);
+    await empty(node, round);
     await rejoinBlank({ cluster: { ...cluster, ids: [survivor.id, node.id] } }, node);
   }
   return `${survivor.id} recovered alone; ${old.id} refused with its old log; both came back blank`;

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { Owner } from "../../support/wait.ts";
 import { createCluster, type TestCluster, type TestNode } from "./cluster.ts";
-import { FAULTS, type Fault, type Scene } from "./faults.ts";
+import { FAULTS, type Fault, type Round } from "./faults.ts";
 import type { Contents } from "./node-client.ts";
 import { createRandom, type Random } from "./random.ts";
 import { mountTmpfs, type Tmpfs } from "./tmpfs.ts";
@@ -78,13 +78,13 @@ async function playRound(
   const fault: Fault | undefined = FAULTS[name];
   assert.ok(fault !== undefined, `there is no fault ${name}`);
   const workload = startWorkload({ cluster, random, name: `round${round}` });
-  const scene: Scene = { cluster, random, disks, progress: (count = 20) => progress(workload, count) };
+  const faultContext: Round = { cluster, random, disks, progress: (count = 20) => progress(workload, count) };
   let done: string | undefined;
   try {
-    await scene.progress();
-    done = await fault(scene);
+    await faultContext.progress();
+    done = await fault(faultContext);
     await cluster.leader();
-    await scene.progress();
+    await faultContext.progress();
   } finally {
     await workload.stop();
   }

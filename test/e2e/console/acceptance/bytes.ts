@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ConsoleGateway, EDITOR_HINT, KEYS, openConsole, type SeenConsole } from "../support/console-gateway.ts";
 import { faultsOf } from "../support/frame.ts";
-import { EDITOR_HINT, KEYS, openConsole, type Scene, type SeenConsole } from "../support/scene.ts";
 import { coloursIn, hasStyle } from "../support/sequences.ts";
 import { goTo, SIZES, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 
@@ -45,7 +45,7 @@ async function everything(console: SeenConsole): Promise<void> {
   await console.settled();
 }
 
-export function bytesTests({ socket, failAgain }: Scene): void {
+export function bytesTests({ socket, failAgain }: ConsoleGateway): void {
   test("the console never clears the screen or the text above it after the first frame", async (t) => {
     const console = await openConsole(t, { socket });
     const { clears, scrollbackClears } = console.bytes;

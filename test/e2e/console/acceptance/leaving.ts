@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openTerminal, type TestTerminal } from "../../../console/support/terminal.ts";
 import { eventually, type Owner, within } from "../../support/wait.ts";
-import { consoleArgs, homeOf, type Scene } from "../support/scene.ts";
+import { type ConsoleGateway, consoleArgs, homeOf } from "../support/console-gateway.ts";
 
 const BEFORE = "the shell was here";
 
@@ -30,7 +30,7 @@ interface Shell {
 const fault = (code: string): string =>
   `--import data:text/javascript,${encodeURIComponent(`process.on("SIGUSR2", () => { ${code} })`)}`;
 
-export function leavingTests({ socket }: Scene): void {
+export function leavingTests({ socket }: ConsoleGateway): void {
   const program = [process.execPath, ...consoleArgs(socket)];
 
   async function open(t: Owner, env: Readonly<Record<string, string>> = {}): Promise<Shell> {
@@ -85,7 +85,7 @@ export function leavingTests({ socket }: Scene): void {
     });
   }
 
-  for (const [what, code, words] of [
+  for (const [what, code, message] of [
     ["an uncaught error", 'setTimeout(() => { throw new Error("out of nowhere") })', /Error: out of nowhere/],
     ["an unhandled rejection", 'Promise.reject(new Error("left alone"))', /Error: left alone/],
     [
@@ -107,7 +107,7 @@ export function leavingTests({ socket }: Scene): void {
       const shell = await open(t, { NODE_OPTIONS: fault(code) });
       shell.signal("SIGUSR2");
       // The next second draws the next frame.
-      await assertRestored(shell, 1, words);
+      await assertRestored(shell, 1, message);
     });
   }
 

@@ -1,15 +1,15 @@
 /** Acceptance item 6: in read-only mode no key in any view sends a request that could change the gateway. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ConsoleGateway, KEYS, openConsole, PROVIDERS } from "../support/console-gateway.ts";
 import { openEndpoint } from "../support/endpoint.ts";
-import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
 
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"];
 /** All letters except the one that quits the console and the one that opens an editor. */
 const PRESSED = LETTERS.filter((letter) => letter !== "q" && letter !== "o");
 
-export function readonlyTests({ node, socket }: Scene): void {
+export function readonlyTests({ node, socket }: ConsoleGateway): void {
   test("read-only mode sends only reads, whatever is pressed", async (t) => {
     const before = {
       suspensions: (await node.client.call("list_suspensions")).items.map(({ name }) => name),

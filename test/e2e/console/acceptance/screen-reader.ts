@@ -1,7 +1,7 @@
 /** Acceptance item 9: for a screen reader each view is text from top to bottom, with roles and without drawing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { leaveEditor, openConsole, type Scene } from "../support/scene.ts";
+import { type ConsoleGateway, leaveEditor, openConsole } from "../support/console-gateway.ts";
 import { withoutSequences } from "../support/sequences.ts";
 import { VIEWS_UNDER_TEST } from "../support/views.ts";
 
@@ -10,7 +10,7 @@ const TABLES = new Set([
   ...["secrets", "audit-heads", "audit-tail", "changes", "overview", "mcp", "a2a", "guardrails", "pool"],
 ]);
 
-export function readerTests({ socket }: Scene): void {
+export function readerTests({ socket }: ConsoleGateway): void {
   test("each view is read out line by line, with its name, rows and keys", async (t) => {
     const env = { INK_SCREEN_READER: "true" };
     // Text that is read aloud is not limited by the terminal height, so this terminal is tall enough for all of it.

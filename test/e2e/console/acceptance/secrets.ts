@@ -7,9 +7,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { within } from "../../support/wait.ts";
-import { openConsole, type Scene, SECRET, type SeenConsole } from "../support/scene.ts";
+import { type ConsoleGateway, openConsole, SECRET, type SeenConsole } from "../support/console-gateway.ts";
 import { goTo, VIEWS_UNDER_TEST } from "../support/views.ts";
-import { CREDENTIAL, CREDENTIAL_NAME, SEALED } from "./scene.ts";
+import { CREDENTIAL, CREDENTIAL_NAME, SEALED } from "./acceptance-gateway.ts";
 
 /** Length of a piece that counts as a match: a narrow screen breaks a text over several lines. */
 const PIECE = 10;
@@ -56,7 +56,7 @@ async function query(console: SeenConsole, sql: string): Promise<void> {
   await console.settled();
 }
 
-export function secretsTests({ socket }: Scene): void {
+export function secretsTests({ socket }: ConsoleGateway): void {
   test("no secret appears in the output while every view is visited", async (t) => {
     const console = await openConsole(t, { socket });
     await lookAtAll(console);
@@ -80,7 +80,7 @@ export function secretsTests({ socket }: Scene): void {
   });
 }
 
-export function mintingTests({ node, socket }: Scene): void {
+export function mintingTests({ node, socket }: ConsoleGateway): void {
   for (const [columns, rows] of [
     [120, 35],
     [60, 16],

@@ -1,8 +1,8 @@
 /** Acceptance item 4, against endpoints that are empty or fail: each view says so, with the next step. */
 import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
+import { type ConsoleGateway, openConsole } from "../support/console-gateway.ts";
 import { openEndpoint, type Rule, type RuledAnswer } from "../support/endpoint.ts";
-import { openConsole, type Scene } from "../support/scene.ts";
 import { shows, sweep } from "../support/views.ts";
 
 const LISTS = Object.entries(OPERATIONS)
@@ -22,7 +22,7 @@ const failure: RuledAnswer = {
   json: { error: { code: "internal", message: "the disk is full\nand more of that", details: null } },
 };
 
-export function statesTests({ socket: socketPath }: Scene, isShort: boolean): void {
+export function statesTests({ socket: socketPath }: ConsoleGateway, isShort: boolean): void {
   test("an empty view says so in a sentence, and what to do next", async (t) => {
     const { socket } = await openEndpoint(t, socketPath, hasNothing);
     const console = await openConsole(t, { socket });

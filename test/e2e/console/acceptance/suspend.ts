@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "../../support/wait.ts";
+import { type ConsoleGateway, KEYS, openConsole, PROVIDERS } from "../support/console-gateway.ts";
 import { openEndpoint } from "../support/endpoint.ts";
-import { KEYS, openConsole, PROVIDERS, type Scene } from "../support/scene.ts";
 
-export function suspendTests({ node, socket }: Scene): void {
+export function suspendTests({ node, socket }: ConsoleGateway): void {
   const suspended = async (): Promise<readonly string[]> => {
     const { items } = await node.client.call("list_suspensions");
     return items

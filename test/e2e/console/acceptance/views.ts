@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openConsole, type Scene } from "../support/scene.ts";
+import { type ConsoleGateway, openConsole } from "../support/console-gateway.ts";
 import { shows, sweep } from "../support/views.ts";
 
-export function viewsTests({ socket }: Scene, isShort: boolean): void {
+export function viewsTests({ socket }: ConsoleGateway, isShort: boolean): void {
   test("every view is complete at every size, with its rows", async (t) => {
     const console = await openConsole(t, { socket });
     await sweep(console, ({ normal }) => shows(console, normal), { isShort });
@@ -15,7 +15,7 @@ export function viewsTests({ socket }: Scene, isShort: boolean): void {
 }
 
 /** Kills the gateway. */
-export function viewsGoneTests({ node, socket }: Scene, isShort: boolean): void {
+export function viewsGoneTests({ node, socket }: ConsoleGateway, isShort: boolean): void {
   test("every view is complete at every size when the gateway is gone", async (t) => {
     // This console has read only its first view.
     const fresh = await openConsole(t, { socket }, /members 1\/1 reachable.*budgets .*files /);

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { BASE_PATH, OPERATIONS } from "../../../../src/admin-api/index.ts";
 import { startPlane } from "../../admin/support/plane.ts";
 import { provider } from "../../config/support/nodes.ts";
+import { type ConsoleGateway, openConsole } from "../support/console-gateway.ts";
 import { openEndpoint } from "../support/endpoint.ts";
-import { openConsole, type Scene } from "../support/scene.ts";
 import { SIZES, shows, sweep, VIEWS_UNDER_TEST } from "../support/views.ts";
 
 const STATUS_PATH = `${BASE_PATH}${OPERATIONS.get_status.path}`;
@@ -19,7 +19,7 @@ const PERMITTED: ReadonlyMap<string, RegExp> = new Map([
   ["profiles", /No profiles\./],
 ]);
 
-export function waitingTests({ socket: socketPath }: Scene, isShort: boolean): void {
+export function waitingTests({ socket: socketPath }: ConsoleGateway, isShort: boolean): void {
   for (const [turn, size] of SIZES.entries()) {
     test(`a view whose rows have not arrived says that it is loading, at ${size.join(" by ")}`, async (t) => {
       const { socket } = await openEndpoint(t, socketPath, ({ path }) => {

@@ -16,7 +16,7 @@ interface RestWatch {
   rested(terminal: TestTerminal): Promise<void>;
 }
 
-interface Told {
+interface ChildReport {
   readonly read: number;
   readonly written: number;
   readonly columns: number;
@@ -28,12 +28,12 @@ const LIMIT_MS = 60_000;
 
 /** Watches one program. */
 export async function watchRest(owner: Owner): Promise<RestWatch> {
-  let result: Told | undefined;
+  let result: ChildReport | undefined;
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
     atEnd(owner, () => socket.destroy());
     createInterface(socket).on("line", (line) => {
-      result = JSON.parse(line) as Told;
+      result = JSON.parse(line) as ChildReport;
     });
   });
   server.listen(0, "127.0.0.1");

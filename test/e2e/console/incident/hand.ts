@@ -1,7 +1,7 @@
 /** Simulated hands on the keyboard of a console: counts keys from the first one to the goal. */
 import type { Chord } from "../../../../src/console/model/key-event.ts";
 import { eventually } from "../../support/wait.ts";
-import type { SeenConsole } from "../support/scene.ts";
+import type { SeenConsole } from "../support/console-gateway.ts";
 
 export interface Hand {
   /** Presses named keys or hot keys, one each. */
@@ -38,10 +38,10 @@ export function handOn(console: SeenConsole): Hand {
       keys += 1;
       console.paste(text);
     },
-    async go(words) {
+    async go(input) {
       await hand.press(":");
       await console.settled();
-      hand.type(words);
+      hand.type(input);
       await hand.press("enter");
     },
     sees: (expected) => console.until(expected),

@@ -3,7 +3,7 @@ import { NAMED_CHORDS } from "../../../../src/console/model/key-event.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
 import { bytesOfChord } from "../../../console/support/chords.ts";
 import { createRandom, type Random } from "../../cluster/support/random.ts";
-import { TROUBLES, type Trouble } from "./pass-through.ts";
+import { CONNECTION_FAULTS, type ConnectionFault } from "./pass-through.ts";
 
 export type MonkeyEvent =
   | { readonly kind: "bytes"; readonly bytes: string; readonly isConfirming: boolean }
@@ -11,7 +11,7 @@ export type MonkeyEvent =
   /** Waits until the program has drawn everything and would take an Esc as a key. */
   | { readonly kind: "rest" }
   /** Breaks all connections, and applies this fault to new ones for the next few events. */
-  | { readonly kind: "cut"; readonly trouble: Trouble };
+  | { readonly kind: "cut"; readonly fault: ConnectionFault };
 
 export interface MonkeyOptions {
   readonly seed: number;
@@ -79,7 +79,7 @@ export function createMonkey({ seed, confirms, names }: MonkeyOptions): () => re
     // If this Esc became the start of Alt-:, the `q` would be a key.
     [3, () => [...ROOT, ...typed(`:${random.pick(COMMANDS)}`), enter]],
     [3, () => [sizeOf(random)]],
-    [1, () => [{ kind: "cut", trouble: random.pick(TROUBLES) }]],
+    [1, () => [{ kind: "cut", fault: random.pick(CONNECTION_FAULTS) }]],
     [confirms ? 5 : 0, () => [bytes("y", true)]],
     [confirms ? 3 : 0, () => [...typed(random.pick(names)), enter]],
     [

@@ -23,12 +23,12 @@ interface PassThrough {
   /** Breaks all connections, like a network failure. */
   cut(): void;
   /** Fault for new connections and answers, until it is changed. */
-  trouble: Trouble;
+  fault: ConnectionFault;
 }
 
 /** `refused`: connections fail; `silent`: no answer comes; `half`: each is cut off; `garbage`: answers are not HTTP. */
-export const TROUBLES = ["none", "refused", "silent", "half", "garbage"] as const;
-export type Trouble = (typeof TROUBLES)[number];
+export const CONNECTION_FAULTS = ["none", "refused", "silent", "half", "garbage"] as const;
+export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 /** `to` is a socket path or a loopback port. */
 export async function passThrough(owner: Owner, to: string | number): Promise<PassThrough> {
@@ -41,7 +41,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
   };
   const server: Server = createServer({ noDelay: true }, (near) => {
     keep(near);
-    if (passing.trouble === "refused") return void near.destroy();
+    if (passing.fault === "refused") return void near.destroy();
     const far = typeof to === "string" ? connect(to) : connect(to, "127.0.0.1");
     keep(far);
     const reader = requestReader();
@@ -56,7 +56,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
     far.on("data", (bytes: Buffer) => {
       // The gateway has answered, so the change is made, but the answer is lost.
       if (isLost) return void near.destroy();
-      switch (passing.trouble) {
+      switch (passing.fault) {
         case "none":
         case "refused":
           return void near.write(bytes);
@@ -67,7 +67,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
         case "garbage":
           return void near.end("\u0000\u001b[2J no answer\r\n\r\n{");
         default:
-          passing.trouble satisfies never;
+          passing.fault satisfies never;
       }
     });
     near.once("close", () => far.destroy());
@@ -89,7 +89,7 @@ export async function passThrough(owner: Owner, to: string | number): Promise<Pa
     requests,
     onRequest: () => true,
     cut,
-    trouble: "none",
+    fault: "none",
   };
   return passing;
 }

@@ -73,7 +73,7 @@ export function dataOf(without: ReadonlyMap<string, "forbidden" | "unread"> = ne
   };
 }
 
-const DOOR = {
+const ENDPOINT = {
   endpoint: { kind: "socket", path: "/run/g.sock" },
   name: "unix:/run/g.sock",
   flags: "-socket /run/g.sock",
@@ -84,7 +84,7 @@ export const startOf = (isReadOnly: boolean) =>
     size: { columns: 120, rows: 35 },
     now: NOW,
     place: { view: "overview" },
-    endpoint: DOOR,
+    endpoint: ENDPOINT,
     endpoints: 2,
     isReadOnly,
     isAscii: false,
@@ -100,7 +100,7 @@ const LINKS = {
   signed_out: { kind: "signed_out", failure: { ...FAILURE, status: 401 } },
 } as const;
 
-export const online: Event = { kind: "link", link: { endpoint: DOOR, endpoints: 2, state: LINKS.online } };
+export const online: Event = { kind: "link", link: { endpoint: ENDPOINT, endpoints: 2, state: LINKS.online } };
 
 const key = (chord: string): Event => ({ kind: "key", chord });
 export const letters = [..."abcdefghijklmnoprstuvwxzABCDEFGHIJKLMNOPRSTUVWXZ0123456789:/?-_=.,;!#é漢"];
@@ -161,7 +161,7 @@ export const gesture: fc.Arbitrary<readonly Event[]> = fc.oneof(
     weight: 2,
     arbitrary: fc
       .constantFrom(...Object.values(LINKS))
-      .map((state): readonly Event[] => [{ kind: "link", link: { endpoint: DOOR, endpoints: 2, state } }]),
+      .map((state): readonly Event[] => [{ kind: "link", link: { endpoint: ENDPOINT, endpoints: 2, state } }]),
   },
   {
     weight: 3,

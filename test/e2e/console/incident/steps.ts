@@ -2,7 +2,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { until } from "../../cluster/support/until.ts";
 import type { Owner } from "../../support/wait.ts";
-import { type ConsoleUnderTest, type Member, openConsole, type Scene, SLOW_MS, statusOf } from "./scene.ts";
+import {
+  type ConsoleUnderTest,
+  type IncidentCluster,
+  type Member,
+  openConsole,
+  SLOW_MS,
+  statusOf,
+} from "./incident-cluster.ts";
 
 /** Lines of the frame: identity, health, and the message at the end. */
 export const HEALTH = 1;
@@ -18,12 +25,12 @@ export async function openOn(to: Owner, urls: readonly string[]): Promise<Consol
 }
 
 /** Resolves when the queried node has called the failing provider and the console shows it. */
-export async function isFailing(scene: Scene, console: ConsoleUnderTest): Promise<void> {
+export async function isFailing(cluster: IncidentCluster, console: ConsoleUnderTest): Promise<void> {
   await until(
     "the failing provider in the health line",
     async () => {
       if (/providers 1 ok 1 FAIL/.test(console.row(HEALTH))) return true;
-      await scene.traffic(await running(scene));
+      await cluster.traffic(await running(cluster));
       await pause(BETWEEN_MS);
       return false;
     },
@@ -32,9 +39,9 @@ export async function isFailing(scene: Scene, console: ConsoleUnderTest): Promis
   await console.shows(/^│>(! FAIL|acme-chat)/m);
 }
 
-async function running(scene: Scene): Promise<readonly Member[]> {
+async function running(cluster: IncidentCluster): Promise<readonly Member[]> {
   const known = await Promise.all(
-    scene.members.map((member) =>
+    cluster.members.map((member) =>
       statusOf(member).then(
         () => [member],
         () => [],

@@ -9,9 +9,9 @@ import { startPlane } from "../../admin/support/plane.ts";
 import { provider } from "../../config/support/nodes.ts";
 import type { Owner } from "../../support/wait.ts";
 import { watchRest } from "./at-rest.ts";
+import { type ConsoleUnderTest, openConsole } from "./incident-cluster.ts";
 import { createMonkey, type MonkeyEvent, type MonkeyOptions } from "./monkey.ts";
 import { isWrite, type PassedRequest, passThrough } from "./pass-through.ts";
-import { type ConsoleUnderTest, openConsole } from "./scene.ts";
 
 const NAMES = ["search-prod", "chat-prod", "batch-nightly", "PROVIDER_KEY", "default"];
 const [SEARCH, CHAT, BATCH] = NAMES;
@@ -137,7 +137,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
         return rested(console);
       case "cut":
         counts.cuts += 1;
-        passing.trouble = event.trouble;
+        passing.fault = event.fault;
         return passing.cut();
     }
   }
@@ -159,7 +159,7 @@ export async function leanOn(owner: Owner, port: number, options: LeanOptions): 
     const reason = await whyIllFormed(console);
     assert.equal(reason, undefined, `${reason}; ${situationText()}`);
     assert.deepEqual(unshown, [], situationText());
-    passing.trouble = "none";
+    passing.fault = "none";
   }
   return { requests: passing.requests.length, writes, ...counts };
 }

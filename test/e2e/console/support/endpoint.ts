@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { atEnd, type Owner } from "../../support/wait.ts";
-import { homeOf } from "./scene.ts";
+import { homeOf } from "./console-gateway.ts";
 
 interface Passed {
   readonly method: string;

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { TABLES } from "../../../../src/admin-api/index.ts";
 import { VIEWS } from "../../../../src/console/views/all.ts";
+import { KEYS, PROMPT, PROVIDERS, type SeenConsole } from "./console-gateway.ts";
 import { faultsOf, wordsOf } from "./frame.ts";
-import { KEYS, PROMPT, PROVIDERS, type SeenConsole } from "./scene.ts";
 
 interface ViewUnderTest {
   readonly id: string;
@@ -14,7 +14,7 @@ interface ViewUnderTest {
   readonly reads: boolean;
   /** Whether the overview or the header also read it, so that a console has it at once. */
   readonly isReadAtOnce: boolean;
-  /** Text with the scene's rows. */
+  /** Text with the gateway's rows. */
   readonly normal: RegExp;
   /** Sentence and next step for an empty gateway; `undefined` if it always has content. */
   readonly empty: readonly [sentence: RegExp, next: RegExp] | undefined;

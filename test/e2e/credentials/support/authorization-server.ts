@@ -40,7 +40,7 @@ interface AuthorizationServer {
   readonly issuer: string;
   readonly tokenUrl: string;
   /** Issued tokens. */
-  readonly given: Asked[];
+  readonly requests: Asked[];
   /** Number of requests to the token endpoint, whatever their outcome. */
   asked: number;
   outage: Outage;
@@ -157,7 +157,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
       });
       token.resourceServer = new provider.ResourceServer(target, infoOf(target));
       const value = await token.save();
-      state.given.push({ grant: String(context.oidc?.params?.["grant_type"]), client: idOf(client), subject: sub });
+      state.requests.push({ grant: String(context.oidc?.params?.["grant_type"]), client: idOf(client), subject: sub });
       context.body = {
         access_token: value,
         issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
@@ -189,7 +189,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
     provider.on("grant.success", (context) => {
       const grant = String(context.oidc?.params?.["grant_type"]);
       if (grant === "client_credentials") {
-        state.given.push({ grant, client: idOf(context.oidc?.client), subject: undefined });
+        state.requests.push({ grant, client: idOf(context.oidc?.client), subject: undefined });
       }
     });
     handle = provider.callback();
@@ -198,7 +198,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
   const state: AuthorizationServer = {
     issuer,
     tokenUrl: `${issuer}/token`,
-    given: [],
+    requests: [],
     asked: 0,
     outage: "up",
     lifetime: 3_600,

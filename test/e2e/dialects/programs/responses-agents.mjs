@@ -13,7 +13,7 @@ const weather = tool({
   parameters: z.object({ city: z.string() }),
   execute: async () => FORECAST,
 });
-const told = ({ finalOutput, newItems, lastAgent, state }) => ({
+const summary = ({ finalOutput, newItems, lastAgent, state }) => ({
   finalOutput,
   agent: lastAgent?.name,
   items: newItems.map(({ type, rawItem }) => [type, rawItem?.name, rawItem?.arguments, rawItem?.status]),
@@ -21,7 +21,7 @@ const told = ({ finalOutput, newItems, lastAgent, state }) => ({
   requests: state.usage.requests,
 });
 
-const whole = async (agent, input = QUESTION, options = {}) => told(await runner.run(agent, input, options));
+const whole = async (agent, input = QUESTION, options = {}) => summary(await runner.run(agent, input, options));
 async function streamed(agent, input = QUESTION, options = {}) {
   const result = await runner.run(agent, input, { ...options, stream: true });
   let text = "";
@@ -30,7 +30,7 @@ async function streamed(agent, input = QUESTION, options = {}) {
   }
   await result.completed;
   if (result.error) throw result.error;
-  return { ...told(result), text };
+  return { ...summary(result), text };
 }
 
 const scenarios = {};

@@ -41,13 +41,13 @@ const step = ({ text, reasoningText, toolCalls, toolResults, finishReason, usage
   usage: { inputTokens: usage.inputTokens, outputTokens: usage.outputTokens },
 });
 
-async function whole(ask) {
-  const { steps, response } = await generateText(ask);
+async function whole(request) {
+  const { steps, response } = await generateText(request);
   return { steps: steps.map(step), messages: response.messages };
 }
-async function streamed(ask) {
+async function streamed(request) {
   const failures = [];
-  const answer = streamText({ ...ask, onError: ({ error }) => void failures.push(error) });
+  const answer = streamText({ ...request, onError: ({ error }) => void failures.push(error) });
   const parts = [];
   for await (const { type } of answer.fullStream) if (parts.at(-1) !== type) parts.push(type);
   if (failures.length > 0) throw failures[0];
@@ -57,15 +57,15 @@ async function streamed(ask) {
 
 const scenarios = {};
 for (const [form, call] of Object.entries({ whole, streamed })) {
-  const ask = { prompt: QUESTION };
-  const looping = { ...ask, tools, stopWhen: stepCountIs(12) };
+  const request = { prompt: QUESTION };
+  const looping = { ...request, tools, stopWhen: stepCountIs(12) };
   const open = { providerOptions: { openai: { store: false } } };
   const thinking = { providerOptions: { openai: { reasoningEffort: "low", reasoningSummary: "auto" } } };
   const thinkingOpen = { providerOptions: { openai: { ...thinking.providerOptions.openai, store: false } } };
   Object.assign(scenarios, {
-    [`text, ${form}`]: (of) => call({ ...ask, model: openai(of()), system: "Be brief." }),
+    [`text, ${form}`]: (of) => call({ ...request, model: openai(of()), system: "Be brief." }),
     [`text of a known model, ${form}`]: (of) =>
-      call({ ...ask, model: openai(of("sim-small", true)), system: "Be brief." }),
+      call({ ...request, model: openai(of("sim-small", true)), system: "Be brief." }),
     [`ten steps, ${form}`]: (of) => call({ ...looping, model: openai(of("sim-calls-2+text-first+rounds-9")) }),
     [`ten steps with reasoning, ${form}`]: (of) =>
       call({ ...looping, ...thinking, model: openai(of("sim-calls-2+text-first+rounds-9", true)) }),
@@ -75,7 +75,7 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
       call({ ...looping, ...thinkingOpen, model: openai(of("sim-calls-2+text-first+rounds-3", true)) }),
     [`conversation, ${form}`]: async (of) => {
       const model = openai(of());
-      const first = await call({ ...ask, model });
+      const first = await call({ ...request, model });
       const messages = [{ role: "user", content: QUESTION }, ...first.messages, { role: "user", content: "And then?" }];
       return [first, await call({ model, messages })];
     },
@@ -92,13 +92,13 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
           },
         ],
       }),
-    [`refusal, ${form}`]: (of) => call({ ...ask, model: openai(of("sim-refuse")) }),
-    [`filtered, ${form}`]: (of) => call({ ...ask, model: openai(of("sim-filtered")) }),
-    [`limit, ${form}`]: (of) => call({ ...ask, model: openai(of("sim-long-500")), maxOutputTokens: 16 }),
-    [`nothing said, ${form}`]: (of) => call({ ...ask, model: openai(of("sim-no-text")) }),
+    [`refusal, ${form}`]: (of) => call({ ...request, model: openai(of("sim-refuse")) }),
+    [`filtered, ${form}`]: (of) => call({ ...request, model: openai(of("sim-filtered")) }),
+    [`limit, ${form}`]: (of) => call({ ...request, model: openai(of("sim-long-500")), maxOutputTokens: 16 }),
+    [`nothing said, ${form}`]: (of) => call({ ...request, model: openai(of("sim-no-text")) }),
     [`schema, ${form}`]: async (of) => {
       const output = Output.object({ schema: z.object({ city: z.string(), days: z.array(z.number()) }) });
-      const asked = { ...ask, model: openai(of()), output };
+      const asked = { ...request, model: openai(of()), output };
       if (form === "whole") return (await generateText(asked)).output;
       const parts = [];
       const answer = streamText(asked);
@@ -109,9 +109,9 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
       const leaving = new AbortController();
       if (form === "whole") setTimeout(() => leaving.abort(), 100);
       const model = openai(of(form === "whole" ? SLOW : SLOW_STREAM));
-      if (form === "whole") return raised(() => call({ ...ask, model, abortSignal: leaving.signal }));
+      if (form === "whole") return raised(() => call({ ...request, model, abortSignal: leaving.signal }));
       const parts = [];
-      for await (const { type } of streamText({ ...ask, model, abortSignal: leaving.signal }).fullStream) {
+      for await (const { type } of streamText({ ...request, model, abortSignal: leaving.signal }).fullStream) {
         if (parts.at(-1) !== type) parts.push(type);
         if (type === "text-delta") leaving.abort();
       }
@@ -119,7 +119,8 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
     },
   });
   for (const model of ["sim-400", "sim-401", "sim-429", "sim-500", "sim-529", "sim-drop-before-headers"]) {
-    scenarios[`${model}, ${form}`] = (of) => raised(() => call({ ...ask, model: openai(of(model)), maxRetries: 0 }));
+    scenarios[`${model}, ${form}`] = (of) =>
+      raised(() => call({ ...request, model: openai(of(model)), maxRetries: 0 }));
   }
 }
 for (const fault of ["sim-error-first-event", "sim-error-mid-stream", "sim-drop-mid-stream"]) {

@@ -27,7 +27,7 @@ async function streamed(model, messages, options) {
   for await (const chunk of await model.stream(messages, options)) all = all === undefined ? chunk : all.concat(chunk);
   return all;
 }
-const told = ({ text, tool_calls, invalid_tool_calls, usage_metadata, response_metadata, additional_kwargs }) => ({
+const summary = ({ text, tool_calls, invalid_tool_calls, usage_metadata, response_metadata, additional_kwargs }) => ({
   text,
   calls: tool_calls.map(({ name, args }) => ({ name, args })),
   invalid: invalid_tool_calls?.length ?? 0,
@@ -43,7 +43,7 @@ async function loop(call, model) {
   const turns = [];
   for (;;) {
     const answer = await call(model, messages);
-    turns.push(told(answer));
+    turns.push(summary(answer));
     if (answer.tool_calls.length === 0) return turns;
     messages.push(
       answer,
@@ -57,7 +57,7 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
   const reasoning = { effort: "low", summary: "auto" };
   const rounds = "sim-calls-2+text-first+rounds-3";
   Object.assign(scenarios, {
-    [`text, ${form}`]: async (of) => told(await call(chat(of()), QUESTION)),
+    [`text, ${form}`]: async (of) => summary(await call(chat(of()), QUESTION)),
     [`three rounds of parallel tools, ${form}`]: (of) => loop(call, chat(of(rounds)).bindTools(TOOLS)),
     [`reasoning and tools, ${form}`]: (of) => loop(call, chat(of(rounds), { reasoning }).bindTools(TOOLS)),
     [`reasoning and tools of a known model, ${form}`]: (of) =>
@@ -65,18 +65,20 @@ for (const [form, call] of Object.entries({ whole, streamed })) {
     [`tools without a store, ${form}`]: (of) => loop(call, chat(of(rounds), { zdrEnabled: true }).bindTools(TOOLS)),
     [`a conversation, ${form}`]: async (of) => {
       const first = await call(chat(of()), QUESTION);
-      return told(await call(chat(of()), [new HumanMessage(QUESTION), new AIMessage(first), new HumanMessage("And?")]));
+      return summary(
+        await call(chat(of()), [new HumanMessage(QUESTION), new AIMessage(first), new HumanMessage("And?")]),
+      );
     },
     [`vision, ${form}`]: async (of) => {
       const image = { type: "image_url", image_url: { url: `data:image/png;base64,${PIXEL}` } };
-      return told(
+      return summary(
         await call(chat(of()), [new HumanMessage({ content: [{ type: "text", text: "What is it?" }, image] })]),
       );
     },
-    [`refusal, ${form}`]: async (of) => told(await call(chat(of("sim-refuse")), QUESTION)),
-    [`filtered, ${form}`]: async (of) => told(await call(chat(of("sim-filtered")), QUESTION)),
-    [`limit, ${form}`]: async (of) => told(await call(chat(of("sim-long-500"), { maxTokens: 16 }), QUESTION)),
-    [`nothing said, ${form}`]: async (of) => told(await call(chat(of("sim-no-text")), QUESTION)),
+    [`refusal, ${form}`]: async (of) => summary(await call(chat(of("sim-refuse")), QUESTION)),
+    [`filtered, ${form}`]: async (of) => summary(await call(chat(of("sim-filtered")), QUESTION)),
+    [`limit, ${form}`]: async (of) => summary(await call(chat(of("sim-long-500"), { maxTokens: 16 }), QUESTION)),
+    [`nothing said, ${form}`]: async (of) => summary(await call(chat(of("sim-no-text")), QUESTION)),
     [`aborted, ${form}`]: async (of) => {
       const model = chat(of(form === "whole" ? SLOW : SLOW_STREAM), { maxRetries: 0 });
       const { name } = await raised(() => call(model, QUESTION, { signal: AbortSignal.timeout(100) }));

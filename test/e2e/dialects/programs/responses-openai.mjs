@@ -21,12 +21,12 @@ const client = new OpenAI({ apiKey: API_KEY, baseURL: BASE_URL });
 const once = client.withOptions({ maxRetries: 0 });
 const TOOLS = [{ type: "function", name: "weather", description: "Tells it.", parameters: CITY, strict: true }];
 
-const whole = (ask) => client.responses.create(ask);
-const helped = (ask) => client.responses.stream(ask).finalResponse();
+const whole = (request) => client.responses.create(request);
+const helped = (request) => client.responses.stream(request).finalResponse();
 /** Returns the response of the last event, and the events with runs of deltas merged. */
-async function raw(ask, events = []) {
+async function raw(request, events = []) {
   let last;
-  for await (const event of await client.responses.create({ ...ask, stream: true })) {
+  for await (const event of await client.responses.create({ ...request, stream: true })) {
     last = event.response ?? last;
     const { type, delta, response: _, sequence_number: __, ...rest } = event;
     const before = events.at(-1);
@@ -37,7 +37,7 @@ async function raw(ask, events = []) {
 }
 const FORMS = { whole, raw, helped };
 /** The fields that a program reads; the provider echoes `instructions` and the like. */
-const told = ({ output, output_text, status, incomplete_details, usage, error }) => ({
+const summary = ({ output, output_text, status, incomplete_details, usage, error }) => ({
   output: output.map(({ parsed_arguments: _, status: __, ...item }) => item),
   output_text,
   status,
@@ -47,12 +47,12 @@ const told = ({ output, output_text, status, incomplete_details, usage, error })
 });
 
 /** Repeats until an answer has no calls, sending all earlier answers again. */
-async function loop(call, ask) {
+async function loop(call, request) {
   const input = [{ role: "user", content: QUESTION }];
   const turns = [];
   for (;;) {
-    const answer = await call({ ...ask, input });
-    turns.push(told(answer));
+    const answer = await call({ ...request, input });
+    turns.push(summary(answer));
     const calls = answer.output.filter(({ type }) => type === "function_call");
     if (calls.length === 0) return turns;
     input.push(...answer.output.map(({ parsed_arguments: _, ...item }) => item));
@@ -63,9 +63,9 @@ async function loop(call, ask) {
 const scenarios = {};
 for (const [form, call] of Object.entries(FORMS)) {
   Object.assign(scenarios, {
-    [`text, ${form}`]: async (of) => told(await call({ model: of(), input: QUESTION, instructions: "Be brief." })),
+    [`text, ${form}`]: async (of) => summary(await call({ model: of(), input: QUESTION, instructions: "Be brief." })),
     [`conversation, ${form}`]: async (of) =>
-      told(
+      summary(
         await call({
           model: of(),
           input: [
@@ -104,7 +104,7 @@ for (const [form, call] of Object.entries(FORMS)) {
       return [status, output.length];
     },
     [`a tool that is forced, one at a time, ${form}`]: async (of) =>
-      told(
+      summary(
         await call({
           model: of("sim-calls-2"),
           input: QUESTION,
@@ -114,7 +114,7 @@ for (const [form, call] of Object.entries(FORMS)) {
         }),
       ),
     [`vision, ${form}`]: async (of) =>
-      told(
+      summary(
         await call({
           model: of(),
           input: [
@@ -129,18 +129,18 @@ for (const [form, call] of Object.entries(FORMS)) {
         }),
       ),
     [`schema, ${form}`]: async (of) =>
-      told(
+      summary(
         await call({
           model: of(),
           input: QUESTION,
           text: { format: { type: "json_schema", name: "out", strict: true, schema: CITY } },
         }),
       ),
-    [`refusal, ${form}`]: async (of) => told(await call({ model: of("sim-refuse"), input: QUESTION })),
-    [`filtered, ${form}`]: async (of) => told(await call({ model: of("sim-filtered"), input: QUESTION })),
+    [`refusal, ${form}`]: async (of) => summary(await call({ model: of("sim-refuse"), input: QUESTION })),
+    [`filtered, ${form}`]: async (of) => summary(await call({ model: of("sim-filtered"), input: QUESTION })),
     [`limit, ${form}`]: async (of) =>
-      told(await call({ model: of("sim-long-500"), input: QUESTION, max_output_tokens: 16 })),
-    [`nothing said, ${form}`]: async (of) => told(await call({ model: of("sim-no-text"), input: QUESTION })),
+      summary(await call({ model: of("sim-long-500"), input: QUESTION, max_output_tokens: 16 })),
+    [`nothing said, ${form}`]: async (of) => summary(await call({ model: of("sim-no-text"), input: QUESTION })),
   });
 }
 scenarios["events of a text"] = async (of) => {
@@ -160,14 +160,14 @@ scenarios["the response object"] = async (of) => {
 };
 scenarios["parsed"] = async (of) => {
   const format = zodTextFormat(z.object({ city: z.string(), days: z.array(z.number()) }), "out");
-  const ask = { model: of(), input: QUESTION, text: { format } };
-  const streamed = await client.responses.stream(ask).finalResponse();
-  return [(await client.responses.parse(ask)).output_parsed, streamed.output_parsed];
+  const request = { model: of(), input: QUESTION, text: { format } };
+  const streamed = await client.responses.stream(request).finalResponse();
+  return [(await client.responses.parse(request)).output_parsed, streamed.output_parsed];
 };
 for (const model of ["sim-400", "sim-401", "sim-404", "sim-413", "sim-422"]) {
   scenarios[`${model}`] = async (of) => {
-    const ask = { model: of(model), input: QUESTION };
-    return [await raised(() => whole(ask)), await raised(() => raw(ask)), await raised(() => helped(ask))];
+    const request = { model: of(model), input: QUESTION };
+    return [await raised(() => whole(request)), await raised(() => raw(request)), await raised(() => helped(request))];
   };
 }
 for (const model of ["sim-429", "sim-529", "sim-drop-before-headers", "sim-error-first-event"]) {

@@ -13,7 +13,7 @@ import { type ChatParams, tellByOpenai } from "./openai.ts";
 import { ALLOWING, aliasOf, type Received, type Rig, receivedBy } from "./rig.ts";
 import { type ClientName, FORMS, type Form, type SdkAnswer } from "./sdk-answer.ts";
 
-export interface Asks {
+export interface RequestByClient {
   readonly openai: ChatParams;
   readonly anthropic: MessageParams;
 }
@@ -26,7 +26,7 @@ export interface Cell {
   readonly isTranslated: boolean;
   /** Name by which the client requests the feature's model. */
   readonly model: string;
-  ask(asks: Asks): Promise<SdkAnswer>;
+  ask(request: RequestByClient): Promise<SdkAnswer>;
   /** Returns the last request that the provider received. */
   received(): Promise<Received>;
   /** Asserts the body of that request, by its dialect. */
@@ -42,8 +42,8 @@ interface Common {
 }
 
 /** Clients that are not listed here cannot express the feature. */
-interface AskedFeature extends Common {
-  readonly asks: Partial<Asks>;
+interface RequestFeature extends Common {
+  readonly request: Partial<RequestByClient>;
   /** Expected request to the provider, by its dialect. */
   readonly sent?: Readonly<Partial<Record<Dialect, unknown>>>;
   readonly check?: (answer: SdkAnswer, cell: Cell) => void | Promise<void>;
@@ -54,7 +54,7 @@ interface RunFeature extends Common {
   readonly run: (cell: Cell) => Promise<void>;
 }
 
-export type Feature = AskedFeature | RunFeature;
+export type Feature = RequestFeature | RunFeature;
 
 export type Outcome =
   | { readonly kind: "pass" }
@@ -65,7 +65,7 @@ export type Outcome =
 export const modelOf = ({ model = "sim-small" }: Common): string => model;
 
 /** Dialect of each client. */
-const SPOKEN = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
+const CLIENT_DIALECT = { openai: "compat", anthropic: "messages" } as const satisfies Record<ClientName, Dialect>;
 
 export interface Place {
   readonly client: ClientName;
@@ -74,7 +74,7 @@ export interface Place {
 
 /** Returns the common outcome of all forms. */
 export async function outcomeIn(rig: Rig, feature: Feature, place: Place): Promise<Outcome> {
-  if ("asks" in feature && feature.asks[place.client] === undefined) return { kind: "none" };
+  if ("request" in feature && feature.request[place.client] === undefined) return { kind: "none" };
   const outcomes: Outcome[] = [];
   for (const form of feature.forms ?? FORMS) outcomes.push(await outcomeOf(rig, feature, { ...place, form }));
   const [first] = outcomes;
@@ -89,15 +89,15 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
     await feature.run(cell);
     return { kind: "pass" };
   }
-  const asks = feature.asks as Asks;
+  const request = feature.request as RequestByClient;
   const before = rig.simulators[at.upstream].counts().requests;
-  const asked = await cell.ask(asks).then(
+  const asked = await cell.ask(request).then(
     (result) => ({ result }),
     (error: unknown) => ({ capability: lostBy(error, at.client) }),
   );
   if ("capability" in asked) {
     assert.equal(rig.simulators[at.upstream].counts().requests, before, "the provider is not asked");
-    await allowed(rig, asks, { ...at, model: modelOf(feature), capability: asked.capability });
+    await allowed(rig, request, { ...at, model: modelOf(feature), capability: asked.capability });
     return { kind: "lost", capability: asked.capability };
   }
   const expected = feature.sent?.[at.upstream];
@@ -107,12 +107,16 @@ async function outcomeOf(rig: Rig, feature: Feature, at: Place & { form: Form })
 }
 
 /** Asserts that a request refused for a loss passes if the operator allows it, and is counted. */
-async function allowed(rig: Rig, asks: Asks, at: Place & { form: Form; model: string; capability: string }) {
+async function allowed(
+  rig: Rig,
+  request: RequestByClient,
+  at: Place & { form: Form; model: string; capability: string },
+) {
   const provider = at.upstream + ALLOWING;
   const labels = { provider, capability: at.capability };
   const count = (series: Series): number => sumOf(series, "gateway_fidelity_losses_total", labels);
   const before = count(await idle(rig.gateway));
-  const { finish, text, calls } = await cellOf(rig, { ...at, provider }).ask(asks);
+  const { finish, text, calls } = await cellOf(rig, { ...at, provider }).ask(request);
   assert.notEqual(finish, "null");
   assert.ok(text !== "" || calls.length > 0, "there is an answer");
   assert.equal(count(await idle(rig.gateway)), before + 1, `the loss of ${at.capability} is counted`);
@@ -152,13 +156,13 @@ export function cellOf(rig: Rig, { client, upstream, form, provider, model }: Ce
     client,
     upstream,
     form,
-    isTranslated: SPOKEN[client] !== upstream,
+    isTranslated: CLIENT_DIALECT[client] !== upstream,
     model: asked,
-    async ask(asks) {
+    async ask(request) {
       const result =
         client === "openai"
-          ? await tellByOpenai(rig.clients.openai, { form, model: asked, params: asks.openai, wantsUsage: true })
-          : await tellByAnthropic(rig.clients.anthropic, { form, model: asked, params: asks.anthropic });
+          ? await tellByOpenai(rig.clients.openai, { form, model: asked, params: request.openai, wantsUsage: true })
+          : await tellByAnthropic(rig.clients.anthropic, { form, model: asked, params: request.anthropic });
       assert.equal(result.model, asked, "the client reads the model that it asked for");
       assert.notEqual(result.id, "");
       return result;

@@ -69,7 +69,7 @@ export async function mint(node: TestNode, name: string, facts: Document = {}): 
   return minted.key;
 }
 
-export interface Said {
+export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -77,7 +77,7 @@ export interface Said {
   readonly code: string | undefined;
 }
 
-interface Asked {
+interface Call {
   readonly key?: string | undefined;
   readonly path?: string;
   readonly method?: string;
@@ -90,7 +90,7 @@ interface Asked {
 /** Limit for an answer; a connection being handed to a killed process is never answered. */
 const LIMIT_MS = 30_000;
 
-export async function say(gateway: Pick<Gateway, "url">, asked: Asked = {}): Promise<Said> {
+export async function say(gateway: Pick<Gateway, "url">, asked: Call = {}): Promise<Answer> {
   const {
     key,
     path = "/v1/chat/completions",

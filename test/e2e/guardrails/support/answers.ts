@@ -4,7 +4,7 @@ import { SseSplitter } from "../../../../src/server/core/dialects/index.ts";
 import { endChunks, type Script, startEvents, writeChunk } from "../../support/upstream.ts";
 
 /** Deltas of one choice, in order. */
-export interface Said {
+export interface Delta {
   readonly content?: string;
   readonly reasoning_content?: string;
   readonly arguments?: string;
@@ -14,11 +14,11 @@ export interface Said {
 const chunk = (choice: object) =>
   `data: ${JSON.stringify({ id: "c1", object: "chat.completion.chunk", created: 1, model: "m", choices: [choice] })}\n\n`;
 
-const deltaOf = ({ arguments: text, index: _, ...delta }: Said): object =>
+const deltaOf = ({ arguments: text, index: _, ...delta }: Delta): object =>
   text === undefined ? delta : { tool_calls: [{ index: 0, function: { arguments: text } }] };
 
 /** Frames of a compat stream. */
-export function chunks(pieces: readonly Said[]): readonly string[] {
+export function chunks(pieces: readonly Delta[]): readonly string[] {
   const indexes = [...new Set(pieces.map(({ index = 0 }) => index))];
   const isCall = pieces.some((one) => one.arguments !== undefined);
   const first = pieces.findIndex((one) => one.arguments !== undefined);
@@ -37,7 +37,7 @@ const event = (data: { readonly type: string; readonly [name: string]: unknown }
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 
 /** Frames of a messages stream: a block per kind, in order of first appearance. */
-export function blocks(pieces: readonly Said[]): readonly string[] {
+export function blocks(pieces: readonly Delta[]): readonly string[] {
   const usage = { input_tokens: 3, output_tokens: 1 };
   const message = { id: "m1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, usage };
   const frames = [event({ type: "message_start", message })];
@@ -105,7 +105,7 @@ export function pausing(first: readonly string[], rest: readonly string[]) {
 }
 
 /** Text that a client assembles, by choice or block. */
-interface Heard {
+interface AssembledText {
   readonly content: string;
   readonly thinking: string;
   readonly arguments: string;
@@ -126,7 +126,7 @@ interface Chunk {
   readonly delta?: { text?: string; thinking?: string; partial_json?: string; stop_reason?: string };
 }
 
-export function readStream(stream: string, choice = 0): Heard {
+export function readStream(stream: string, choice = 0): AssembledText {
   const made = { content: "", thinking: "", arguments: "", finish: "" };
   for (const { data = "" } of new SseSplitter().push(Buffer.from(stream))) {
     if (!data.startsWith("{")) continue;

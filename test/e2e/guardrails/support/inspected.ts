@@ -1,11 +1,11 @@
 /** A gateway that inspects answers, with a provider that a test scripts. */
 import { recordsIn, type SeenRecord } from "../../admin/support/trail.ts";
 import {
+  type Answer,
   chat,
   type Governed,
   mint,
   PROVIDER_KEY,
-  type Said,
   say,
   startGoverned,
 } from "../../governance/support/governed.ts";
@@ -61,9 +61,9 @@ interface Inspected extends Pick<Governed, "node" | "gateway"> {
   /** Another gateway with `stream.policy: buffer` and without authentication. */
   readonly buffering: Gateway;
   /** Requests a chat completion with the scripted answer. */
-  readonly answered: (script: Script, more?: Document, on?: Gateway) => Promise<Said>;
-  readonly whole: (answer: Reply, more?: Document, on?: Gateway) => Promise<Said>;
-  readonly recordOf: (event: string, result: Pick<Said, "headers">) => Promise<SeenRecord>;
+  readonly answered: (script: Script, more?: Document, on?: Gateway) => Promise<Answer>;
+  readonly whole: (answer: Reply, more?: Document, on?: Gateway) => Promise<Answer>;
+  readonly recordOf: (event: string, result: Pick<Answer, "headers">) => Promise<SeenRecord>;
 }
 
 export const asked = (more: Document = {}): Document => chat({ model: "m", ...more });

@@ -9,8 +9,8 @@ import { within } from "../../support/wait.ts";
 
 const { ExternalProcessor } = await loadExtProc();
 
-interface Talk {
-  readonly say: (message: ProcessingRequest) => void;
+interface ProcessingStream {
+  readonly send: (message: ProcessingRequest) => void;
   /** Returns the next answer, or `undefined` at the end of the stream. */
   readonly nextAnswer: () => Promise<ProcessingResponse__Output | undefined>;
   readonly end: () => void;
@@ -19,21 +19,21 @@ interface Talk {
 }
 
 interface Filter {
-  readonly talk: () => Talk;
+  readonly openStream: () => ProcessingStream;
   readonly close: () => void;
 }
 
 /** `address` is the inspector's. All streams share one connection. */
 export function connectFilter(address: string): Filter {
   const client = new ExternalProcessor(address, credentials.createInsecure());
-  return { talk: () => talkOver(client.Process()), close: () => client.close() };
+  return { openStream: () => talkOver(client.Process()), close: () => client.close() };
 }
 
-function talkOver(call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>): Talk {
+function talkOver(call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>): ProcessingStream {
   const answers = call[Symbol.asyncIterator]();
   const ended = new Promise<number>((resolve) => call.on("status", ({ code }) => resolve(code)));
   return {
-    say: (message) => void call.write(message),
+    send: (message) => void call.write(message),
     async nextAnswer() {
       try {
         const { value, done } = await within("an answer of the inspector", answers.next());
@@ -68,20 +68,20 @@ export const body = (text: string, isEnd = true): ProcessingRequest => ({
 export const chat = (content: string): string => JSON.stringify({ model: "m", messages: [{ role: "user", content }] });
 
 /** Returns the outcome of a response body in one chunk from a streaming filter. */
-export async function answerTo(talk: Talk, text: string): Promise<string> {
-  talk.say({ response_headers: { headers: listed({ ":status": "200", ...JSON_TYPE }) } });
-  await talk.nextAnswer();
-  talk.say({ response_body: { body: Buffer.from(text), end_of_stream: true } });
-  const mutation = (await talk.nextAnswer())?.response_body?.response?.body_mutation;
+export async function answerTo(openStream: ProcessingStream, text: string): Promise<string> {
+  openStream.send({ response_headers: { headers: listed({ ":status": "200", ...JSON_TYPE }) } });
+  await openStream.nextAnswer();
+  openStream.send({ response_body: { body: Buffer.from(text), end_of_stream: true } });
+  const mutation = (await openStream.nextAnswer())?.response_body?.response?.body_mutation;
   return mutation?.body === undefined ? text : String(mutation.body);
 }
 
 /** Returns the outcome of a body: `allowed`, the rewritten text, or the code of its refusal. */
-export async function fateOf(talk: Talk, text: string): Promise<string> {
-  talk.say(headers());
-  await talk.nextAnswer();
-  talk.say(body(text));
-  return verdictOf(await talk.nextAnswer());
+export async function outcomeOf(openStream: ProcessingStream, text: string): Promise<string> {
+  openStream.send(headers());
+  await openStream.nextAnswer();
+  openStream.send(body(text));
+  return verdictOf(await openStream.nextAnswer());
 }
 
 export function verdictOf(answer: ProcessingResponse__Output | undefined): string {

@@ -120,7 +120,7 @@ export function startLoad(options: LoadOptions): Load {
   let [served, refusedConnects, leaderless, edition] = [0, 0, 0, 1];
   let isOver = false;
 
-  const asks = async (lane: number): Promise<void> => {
+  const sendRequests = async (lane: number): Promise<void> => {
     const agent = new Agent({ keepAlive: true });
     for (let turn = lane; !isOver; turn += 1) {
       const at = turn % ports.length;
@@ -157,7 +157,7 @@ export function startLoad(options: LoadOptions): Load {
     }
   };
 
-  const working = [asks(0), asks(1), edits()];
+  const working = [sendRequests(0), sendRequests(1), edits()];
   return {
     get served() {
       return served;

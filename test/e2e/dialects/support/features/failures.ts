@@ -5,7 +5,7 @@ import { APIError as OpenaiError } from "openai";
 import { isShort } from "../../../../support/random-length.ts";
 import { eventually } from "../../../support/wait.ts";
 import type { Cell, Feature } from "../cell.ts";
-import { ASKED } from "./words.ts";
+import { QUESTION_REQUEST } from "./question.ts";
 
 /**
  * Design decisions, section 6: the provider is disconnected within 100 ms after the client. `npm run test:long` checks
@@ -19,7 +19,7 @@ const errorClass = ({ client }: Cell) => (client === "openai" ? OpenaiError : An
 
 /** Returns the error of a request, which must be of the client's SDK. */
 async function errorOf(cell: Cell): Promise<{ status: unknown; type: unknown }> {
-  const raised = await cell.ask(ASKED).then(
+  const raised = await cell.ask(QUESTION_REQUEST).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -42,7 +42,7 @@ async function begun({ rig, client, model, form, upstream }: Cell): Promise<{ re
   const { requests } = rig.simulators[upstream].counts();
   const first = new Promise<void>((done) => {
     if (client === "openai") {
-      const params = { ...ASKED.openai, model };
+      const params = { ...QUESTION_REQUEST.openai, model };
       if (form === "unary") void openai.chat.completions.create(params, options).catch(ignore);
       else if (form === "helper") {
         const stream = openai.chat.completions.stream(params, options).on("chunk", () => done());
@@ -56,7 +56,7 @@ async function begun({ rig, client, model, form, upstream }: Cell): Promise<{ re
           .catch(ignore);
       }
     } else {
-      const params = { ...ASKED.anthropic, max_tokens: 100, model };
+      const params = { ...QUESTION_REQUEST.anthropic, max_tokens: 100, model };
       if (form === "unary") void anthropic.messages.create(params, options).catch(ignore);
       else if (form === "helper") {
         const stream = anthropic.messages.stream(params, options).on("streamEvent", () => done());

@@ -5,16 +5,16 @@
 import type { MessageParams } from "../anthropic.ts";
 import type { Feature } from "../cell.ts";
 import type { ChatParams } from "../openai.ts";
-import { ASKED, QUESTION } from "./words.ts";
+import { QUESTION, QUESTION_REQUEST } from "./question.ts";
 
-const { openai: chat, anthropic: message } = ASKED;
+const { openai: chat, anthropic: message } = QUESTION_REQUEST;
 
 function ofChat(name: string, params: Partial<ChatParams>): Feature {
-  return { name, asks: { openai: { ...chat, ...params } }, sent: { compat: params } };
+  return { name, request: { openai: { ...chat, ...params } }, sent: { compat: params } };
 }
 
 function ofMessages(name: string, params: Partial<MessageParams>): Feature {
-  return { name, asks: { anthropic: { ...message, ...params } }, sent: { messages: params } };
+  return { name, request: { anthropic: { ...message, ...params } }, sent: { messages: params } };
 }
 
 const result = { type: "text" as const, text: QUESTION };

@@ -1,7 +1,7 @@
 /** Features other than text: images, documents, searches, and structured answers. */
 import assert from "node:assert/strict";
-import type { Asks, Feature } from "../cell.ts";
-import { answers } from "./words.ts";
+import type { Feature, RequestByClient } from "../cell.ts";
+import { answers } from "./question.ts";
 
 /** One transparent pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -47,10 +47,10 @@ function shown<Part, Block>(parts: Part[], blocks: Block[]) {
   };
 }
 
-function mediaFeature(name: string, { openai, anthropic }: Asks): Feature {
+function mediaFeature(name: string, { openai, anthropic }: RequestByClient): Feature {
   return {
     name,
-    asks: { openai, anthropic },
+    request: { openai, anthropic },
     sent: { compat: openai, messages: anthropic },
     check: (answer) => answers(answer, "sim-small", WHAT),
   };
@@ -62,7 +62,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
   mediaFeature("a PDF within the request", shown([filePart, what], [documentBlock, what])),
   {
     name: "a search of the web",
-    asks: {
+    request: {
       openai: { messages: [{ role: "user", content: WHAT }], web_search_options: {} },
       anthropic: {
         messages: [{ role: "user", content: WHAT }],
@@ -77,7 +77,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
   },
   {
     name: "structured output",
-    asks: {
+    request: {
       openai: {
         messages: [{ role: "user", content: "The largest city?" }],
         response_format: { type: "json_schema", json_schema: { name: "city", strict: true, schema: SCHEMA } },
@@ -95,7 +95,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
   },
   {
     name: "structured output within bounds",
-    asks: {
+    request: {
       openai: {
         messages: [{ role: "user", content: "The largest city?" }],
         response_format: { type: "json_schema", json_schema: { name: "city", strict: true, schema: BOUNDED } },

@@ -4,7 +4,7 @@ import { answerText } from "../../../../../src/simulator/answer-text.ts";
 import { REFUSAL_TEXT } from "../../../../../src/simulator/generate-reply.ts";
 import type { Feature } from "../cell.ts";
 import { join, user } from "../sdk-answer.ts";
-import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
+import { answers, ends, QUESTION, QUESTION_REQUEST, requestOf } from "./question.ts";
 
 const STOP = "no model";
 const LONG_WORDS = 500;
@@ -13,7 +13,7 @@ const MAX_TOKENS = 5;
 export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "text",
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     sent: {
       compat: { model: "sim-small", messages: [{ role: "user", content: QUESTION }] },
       messages: { model: "sim-small", messages: [{ role: "user", content: QUESTION }], max_tokens: isWhole },
@@ -26,7 +26,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
   {
     name: "system and developer turns, also within the conversation",
-    asks: {
+    request: {
       openai: {
         messages: [
           { role: "developer", content: "Be brief." },
@@ -63,7 +63,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
   {
     name: "several turns",
-    asks: asked(
+    request: requestOf(
       join(
         user("Hello."),
         {
@@ -77,7 +77,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
       answers(answer, "sim-small", QUESTION);
       const turns = ["user: Hello.", "assistant: Good morning.", `user: ${QUESTION}`];
       assert.deepEqual(turnsIn((await cell.received()).body), turns);
-      const further = await cell.ask(asked(join(user(QUESTION), answer.turn, user("And of Spain?"))));
+      const further = await cell.ask(requestOf(join(user(QUESTION), answer.turn, user("And of Spain?"))));
       answers(further, "sim-small", "And of Spain?");
       assert.deepEqual(turnsIn((await cell.received()).body), [
         `user: ${QUESTION}`,
@@ -88,9 +88,9 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
   {
     name: "an answer that the client begins",
-    asks: {
-      openai: { messages: [...ASKED.openai.messages, { role: "assistant", content: "It is" }] },
-      anthropic: { messages: [...ASKED.anthropic.messages, { role: "assistant", content: "It is" }] },
+    request: {
+      openai: { messages: [...QUESTION_REQUEST.openai.messages, { role: "assistant", content: "It is" }] },
+      anthropic: { messages: [...QUESTION_REQUEST.anthropic.messages, { role: "assistant", content: "It is" }] },
     },
     sent: {
       compat: { messages: [{ role: "user" }, { role: "assistant", content: "It is" }] },
@@ -101,14 +101,14 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "a text in several blocks",
     model: "sim-texts-3",
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     check: (answer) => answers(answer, "sim-texts-3", QUESTION),
   },
   {
     name: "stop sequences",
-    asks: {
-      openai: { ...ASKED.openai, stop: [STOP, "never said"] },
-      anthropic: { ...ASKED.anthropic, stop_sequences: [STOP, "never said"] },
+    request: {
+      openai: { ...QUESTION_REQUEST.openai, stop: [STOP, "never said"] },
+      anthropic: { ...QUESTION_REQUEST.anthropic, stop_sequences: [STOP, "never said"] },
     },
     sent: { compat: { stop: [STOP, "never said"] }, messages: { stop_sequences: [STOP, "never said"] } },
     check(answer, cell) {
@@ -121,9 +121,9 @@ export const TEXT_FEATURES: readonly Feature[] = [
   },
   {
     name: "an answer cut at its token limit",
-    asks: {
-      openai: { ...ASKED.openai, max_completion_tokens: MAX_TOKENS },
-      anthropic: { ...ASKED.anthropic, max_tokens: MAX_TOKENS },
+    request: {
+      openai: { ...QUESTION_REQUEST.openai, max_completion_tokens: MAX_TOKENS },
+      anthropic: { ...QUESTION_REQUEST.anthropic, max_tokens: MAX_TOKENS },
     },
     sent: { compat: { max_completion_tokens: MAX_TOKENS }, messages: { max_tokens: MAX_TOKENS } },
     check(answer, cell) {
@@ -135,7 +135,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "a stream of 500 pieces",
     model: `sim-long-${LONG_WORDS}`,
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     check(answer, cell) {
       assert.equal(answer.text.split(" ").length, LONG_WORDS);
       assert.equal(answer.pieces, cell.form === "unary" ? 1 : LONG_WORDS);
@@ -145,7 +145,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "an empty answer",
     model: "sim-no-text",
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     check(answer, cell) {
       assert.deepEqual([answer.text, answer.calls, answer.usage?.outputTokens], ["", [], 0]);
       ends(answer, cell, "end");
@@ -154,7 +154,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "a refusal",
     model: "sim-refuse",
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     check(answer, cell) {
       assert.equal(answer.refusal, REFUSAL_TEXT);
       ends(answer, cell, "refusal");
@@ -163,7 +163,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "an answer that a filter cut",
     model: "sim-filtered",
-    asks: ASKED,
+    request: QUESTION_REQUEST,
     check(answer, cell) {
       assert.ok(answerText("sim-filtered", QUESTION, undefined).startsWith(answer.text) && answer.text !== "");
       ends(answer, cell, "refusal");
@@ -172,15 +172,15 @@ export const TEXT_FEATURES: readonly Feature[] = [
   {
     name: "temperature",
     // The newest version of the messages dialect, which its SDK uses, does not have it.
-    asks: { openai: { ...ASKED.openai, temperature: 0.5 } },
+    request: { openai: { ...QUESTION_REQUEST.openai, temperature: 0.5 } },
     sent: { compat: { temperature: 0.5 }, messages: { temperature: 0.5 } },
     check: (answer) => answers(answer, "sim-small", QUESTION),
   },
   {
     name: "the end user's id",
-    asks: {
-      openai: { ...ASKED.openai, safety_identifier: "u-17" },
-      anthropic: { ...ASKED.anthropic, metadata: { user_id: "u-17" } },
+    request: {
+      openai: { ...QUESTION_REQUEST.openai, safety_identifier: "u-17" },
+      anthropic: { ...QUESTION_REQUEST.anthropic, metadata: { user_id: "u-17" } },
     },
     check: async (answer, cell) => {
       assert.equal(answer.text, answerText("sim-small", QUESTION, undefined));

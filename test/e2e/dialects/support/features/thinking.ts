@@ -1,21 +1,21 @@
 /** Thinking with its signatures over three turns, and prompt caching. */
 import assert from "node:assert/strict";
-import type { Asks, Cell, Feature } from "../cell.ts";
-import { isRedacted, signatureOf, thinkingText } from "../provider-words.ts";
+import type { Cell, Feature, RequestByClient } from "../cell.ts";
+import { isRedacted, signatureOf, thinkingText } from "../provider-thinking.ts";
 import { join, results, type SdkAnswer, type Turns, user } from "../sdk-answer.ts";
-import { asked, ends, QUESTION } from "./words.ts";
+import { ends, QUESTION, requestOf } from "./question.ts";
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } } };
 const SECOND_QUESTION = "And tomorrow?";
 
-const thinkingOf = (turns: Turns): Asks => ({
+const thinkingOf = (turns: Turns): RequestByClient => ({
   openai: {
-    ...asked(turns).openai,
+    ...requestOf(turns).openai,
     reasoning_effort: "high",
     tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }],
   },
   anthropic: {
-    ...asked(turns).anthropic,
+    ...requestOf(turns).anthropic,
     thinking: { type: "enabled", budget_tokens: 2_000 },
     tools: [{ name: "get_weather", input_schema: PARAMETERS }],
   },
@@ -45,7 +45,7 @@ const PREFIX_WORDS = 2_000;
 let prefixes = 0;
 
 /** A prompt that is not cached yet. */
-function cacheable(): Asks {
+function cacheable(): RequestByClient {
   prefixes += 1;
   const text = `Rule ${prefixes}: ${"obey ".repeat(PREFIX_WORDS)}`;
   const marked = { type: "text" as const, text, prompt_cache_breakpoint: { mode: "explicit" as const } };
@@ -68,7 +68,7 @@ export const THINKING_FEATURES: readonly Feature[] = [
     name: "thinking with a tool call, over three turns",
     // A compat provider that accepts its own reasoning back.
     model: "sim-open",
-    asks: thinkingOf(user(QUESTION)),
+    request: thinkingOf(user(QUESTION)),
     async check(first, cell) {
       thought(first, cell, QUESTION);
       assert.deepEqual(
@@ -91,7 +91,7 @@ export const THINKING_FEATURES: readonly Feature[] = [
   {
     name: "thinking that the provider hides",
     model: "sim-redacted",
-    asks: thinkingOf(user(QUESTION)),
+    request: thinkingOf(user(QUESTION)),
     async check(first, cell) {
       assert.deepEqual([first.thinking, first.signatures], ["", []]);
       assert.ok((first.usage?.reasoningTokens ?? 0) > 0, "thinking is counted");
@@ -107,10 +107,10 @@ export const THINKING_FEATURES: readonly Feature[] = [
   },
   {
     name: "effort",
-    asks: {
-      openai: { ...asked(user(QUESTION)).openai, reasoning_effort: "low" },
+    request: {
+      openai: { ...requestOf(user(QUESTION)).openai, reasoning_effort: "low" },
       anthropic: {
-        ...asked(user(QUESTION)).anthropic,
+        ...requestOf(user(QUESTION)).anthropic,
         thinking: { type: "adaptive" },
         output_config: { effort: "low" },
       },
@@ -124,8 +124,8 @@ export const THINKING_FEATURES: readonly Feature[] = [
   {
     name: "prompt caching: written, then read",
     async run(cell) {
-      const asks = cacheable();
-      const written = await cell.ask(asks);
+      const request = cacheable();
+      const written = await cell.ask(request);
       const { cacheCreationInputTokens = 0, cachedInputTokens } = written.usage ?? {};
       assert.ok(cacheCreationInputTokens >= PREFIX_WORDS);
       assert.equal(cachedInputTokens, 0);
@@ -133,7 +133,7 @@ export const THINKING_FEATURES: readonly Feature[] = [
         compat: { messages: [{ content: [{ prompt_cache_breakpoint: { mode: "explicit" } }] }, { role: "user" }] },
         messages: { system: [{ cache_control: { type: "ephemeral" } }] },
       });
-      const read = await cell.ask(asks);
+      const read = await cell.ask(request);
       assert.equal(read.usage?.cacheCreationInputTokens, 0);
       assert.equal(read.usage.cachedInputTokens, cacheCreationInputTokens);
       assert.equal(read.usage.inputTokens, written.usage?.inputTokens);

@@ -1,19 +1,19 @@
 /** Tool calls, and the turns with their results. */
 import assert from "node:assert/strict";
 import type { ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
-import type { Asks, Cell, Feature } from "../cell.ts";
+import type { Cell, Feature, RequestByClient } from "../cell.ts";
 import { join, results, type SdkAnswer, user } from "../sdk-answer.ts";
-import { ASKED, answers, asked, ends, QUESTION } from "./words.ts";
+import { answers, ends, QUESTION, QUESTION_REQUEST, requestOf } from "./question.ts";
 
 const PARAMETERS = { type: "object" as const, properties: { city: { type: "string" } }, required: ["city"] };
 
-const weather: Asks = {
+const weather: RequestByClient = {
   openai: {
-    ...ASKED.openai,
+    ...QUESTION_REQUEST.openai,
     tools: [{ type: "function", function: { name: "get_weather", description: "Now.", parameters: PARAMETERS } }],
   },
   anthropic: {
-    ...ASKED.anthropic,
+    ...QUESTION_REQUEST.anthropic,
     tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }],
   },
 };
@@ -34,9 +34,9 @@ const resulting = (result: Omit<ToolResultBlockParam, "type" | "tool_use_id">) =
 });
 
 /** The same tools in another conversation. */
-const withTurns = (asks: Asks, turns: Parameters<typeof asked>[0]): Asks => ({
-  openai: { ...asks.openai, ...asked(turns).openai },
-  anthropic: { ...asks.anthropic, ...asked(turns).anthropic },
+const withTurns = (request: RequestByClient, turns: Parameters<typeof requestOf>[0]): RequestByClient => ({
+  openai: { ...request.openai, ...requestOf(turns).openai },
+  anthropic: { ...request.anthropic, ...requestOf(turns).anthropic },
 });
 
 /** Asserts that the provider receives every call and its result, under one id each. */
@@ -87,7 +87,7 @@ async function answeredInTurn(first: SdkAnswer, cell: Cell, texts: readonly stri
 export const TOOL_FEATURES: readonly Feature[] = [
   {
     name: "a tool call, and the turn with its result",
-    asks: weather,
+    request: weather,
     sent: {
       compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: PARAMETERS } }] },
       messages: { tools: [{ name: "get_weather", description: "Now.", input_schema: PARAMETERS }] },
@@ -104,7 +104,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   {
     name: "three tool calls at once, and the turn with their results",
     model: "sim-calls-3",
-    asks: weather,
+    request: weather,
     async check(answer, cell) {
       assert.deepEqual(
         answer.calls.map(({ name }) => name),
@@ -119,7 +119,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   {
     name: "a text before a tool call",
     model: "sim-text-first",
-    asks: weather,
+    request: weather,
     async check(answer, cell) {
       assert.notEqual(answer.text, "");
       assert.equal(answer.calls.length, 1);
@@ -129,10 +129,10 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "a tool without parameters",
-    asks: {
-      openai: { ...ASKED.openai, tools: [{ type: "function", function: { name: "now" } }] },
+    request: {
+      openai: { ...QUESTION_REQUEST.openai, tools: [{ type: "function", function: { name: "now" } }] },
       anthropic: {
-        ...ASKED.anthropic,
+        ...QUESTION_REQUEST.anthropic,
         tools: [{ name: "now", input_schema: { type: "object", properties: {} } }],
       },
     },
@@ -150,7 +150,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "the choice of a tool, one call at a time",
-    asks: {
+    request: {
       openai: {
         ...weather.openai,
         tool_choice: { type: "function", function: { name: "get_weather" } },
@@ -172,7 +172,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "a tool that must be called, and one that must not",
-    asks: {
+    request: {
       openai: { ...weather.openai, tool_choice: "required" },
       anthropic: { ...weather.anthropic, tool_choice: { type: "any" } },
     },
@@ -189,12 +189,15 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "a tool with a strict schema",
-    asks: {
+    request: {
       openai: {
-        ...ASKED.openai,
+        ...QUESTION_REQUEST.openai,
         tools: [{ type: "function", function: { name: "get_weather", parameters: STRICT, strict: true } }],
       },
-      anthropic: { ...ASKED.anthropic, tools: [{ name: "get_weather", input_schema: STRICT, strict: true }] },
+      anthropic: {
+        ...QUESTION_REQUEST.anthropic,
+        tools: [{ name: "get_weather", input_schema: STRICT, strict: true }],
+      },
     },
     sent: {
       compat: { tools: [{ type: "function", function: { name: "get_weather", parameters: STRICT, strict: true } }] },
@@ -204,9 +207,9 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "a choice among some of the tools",
-    asks: {
+    request: {
       openai: {
-        ...ASKED.openai,
+        ...QUESTION_REQUEST.openai,
         tools: ["one", "two"].map((name) => ({ type: "function", function: { name, parameters: PARAMETERS } })),
         tool_choice: {
           type: "allowed_tools",
@@ -219,7 +222,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "a tool's failure, reported by its message",
-    asks: { anthropic: { messages: [...called, resulting({ is_error: true, content: "No such city." })] } },
+    request: { anthropic: { messages: [...called, resulting({ is_error: true, content: "No such city." })] } },
     sent: {
       compat: {
         messages: [{ role: "user" }, { role: "assistant" }, { role: "tool", content: /^Error: No such city/ }],
@@ -230,7 +233,7 @@ export const TOOL_FEATURES: readonly Feature[] = [
   },
   {
     name: "an image in a tool's result",
-    asks: {
+    request: {
       anthropic: {
         messages: [
           ...called,

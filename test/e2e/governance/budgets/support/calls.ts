@@ -46,7 +46,7 @@ const DECIDED_MS = 60_000;
 export async function call(plan: Plan, options: CallOptions): Promise<Called> {
   const { member, key, simulator } = options;
   const leaving = new AbortController();
-  const hearing = hear(plan, options, leaving);
+  const hearing = receive(plan, options, leaving);
   let isOver = false;
   const left = leave(plan, leaving, () => isOver || simulator.counts().byModel[plan.model] !== undefined);
   const { status, headers, text, isWhole } = await hearing;
@@ -67,7 +67,7 @@ export async function call(plan: Plan, options: CallOptions): Promise<Called> {
   };
 }
 
-interface Heard {
+interface Received {
   readonly status: number | undefined;
   readonly headers: Headers | undefined;
   /** Text that arrived. */
@@ -76,7 +76,7 @@ interface Heard {
 }
 
 /** Uses a connection of its own, so that a client that disconnects does not affect another. */
-function hear(plan: Plan, { member, key }: CallOptions, leaving: AbortController): Promise<Heard> {
+function receive(plan: Plan, { member, key }: CallOptions, leaving: AbortController): Promise<Received> {
   return new Promise((resolve) => {
     let answer: IncomingMessage | undefined;
     const chunks: Buffer[] = [];

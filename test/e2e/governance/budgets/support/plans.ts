@@ -94,7 +94,7 @@ export function makePlan({
   output = MAX_OUTPUT_TOKENS,
   random,
 }: Choice): Plan {
-  const words = Array.from({ length: 1 + random.below(30) }, (_, at) => `word${at}`).join(" ");
+  const text = Array.from({ length: 1 + random.below(30) }, (_, at) => `word${at}`).join(" ");
   const answers = (shape === "chat" || shape === "completions") && random.below(4) === 0 ? 2 : 1;
   const body = {
     model,
@@ -102,7 +102,7 @@ export function makePlan({
     ...(answers > 1 && { n: answers }),
     // For half of the streams only the gateway requests usage; with an alias only the answer reports it.
     ...(asksUsage(shape, streams) && (model in FAILING_FIRST || random.below(2) === 0) && USAGE),
-    ...bodyOf(shape, { words, output, isRich: random.below(3) === 0 }),
+    ...bodyOf(shape, { text, output, isRich: random.below(3) === 0 }),
   };
   return {
     shape,
@@ -129,23 +129,23 @@ const USAGE = { stream_options: { include_usage: true } };
 const asksUsage = (shape: Shape, streams: boolean): boolean => streams && (shape === "chat" || shape === "completions");
 
 /** `isRich` adds thinking or a cacheable part. */
-function bodyOf(shape: Shape, { words, output, isRich }: { words: string; output: number; isRich: boolean }): Document {
-  const messages = [{ role: "user", content: words }];
+function bodyOf(shape: Shape, { text, output, isRich }: { text: string; output: number; isRich: boolean }): Document {
+  const messages = [{ role: "user", content: text }];
   switch (shape) {
     case "chat":
       return { max_tokens: output, messages, ...(isRich && { reasoning_effort: "low" }) };
     case "completions":
-      return { max_tokens: output, prompt: words };
+      return { max_tokens: output, prompt: text };
     case "responses":
-      return { max_output_tokens: output, input: words };
+      return { max_output_tokens: output, input: text };
     case "messages":
       return {
         max_tokens: output,
         messages: isRich
-          ? [{ role: "user", content: [{ type: "text", text: words, cache_control: { type: "ephemeral" } }] }]
+          ? [{ role: "user", content: [{ type: "text", text: text, cache_control: { type: "ephemeral" } }] }]
           : messages,
       };
     case "embeddings":
-      return { input: words, dimensions: 4 };
+      return { input: text, dimensions: 4 };
   }
 }

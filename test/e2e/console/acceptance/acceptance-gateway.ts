@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, type Owner } from "../../support/wait.ts";
-import { homeOf, PROVIDERS, type Scene, startScene } from "../support/scene.ts";
+import { type ConsoleGateway, homeOf, PROVIDERS, startConsoleGateway } from "../support/console-gateway.ts";
 
 /** Value of the sealed secret. */
 export const SEALED = "cnry-sealed-5ea1ed-x7Qz";
@@ -14,11 +14,11 @@ export const CREDENTIAL_NAME = "alt-key";
 /** A provider is shown as failing for a minute after its last failure. */
 const FAIL_EVERY_MS = 25_000;
 
-export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
+export async function openAcceptanceGateway(owner: Owner): Promise<ConsoleGateway> {
   const secrets = await homeOf(owner);
   writeFileSync(join(secrets, CREDENTIAL_NAME), CREDENTIAL, { mode: 0o600 });
   const reported: string[] = [];
-  const scene = await startScene(owner, {
+  const started = await startConsoleGateway(owner, {
     changes: { secrets_dir: secrets },
     sealed: SEALED,
     failing: {
@@ -34,9 +34,9 @@ export async function openAcceptanceScene(owner: Owner): Promise<Scene> {
     "the provider was given its credential, and told it",
   );
   const params = { kind: "provider", name: PROVIDERS.idle } as const;
-  await scene.node.client.call("put_suspension", { params, body: { reason: "spare", duration: "1h" } });
+  await started.node.client.call("put_suspension", { params, body: { reason: "spare", duration: "1h" } });
   // The last tests stop the gateway.
-  const timer = setInterval(() => void scene.fail().catch(() => undefined), FAIL_EVERY_MS);
+  const timer = setInterval(() => void started.fail().catch(() => undefined), FAIL_EVERY_MS);
   atEnd(owner, () => clearInterval(timer));
-  return scene;
+  return started;
 }

@@ -1,6 +1,6 @@
 /** Unrequested streams, and the whole answers that they contain. */
 import { chat } from "../../governance/support/governed.ts";
-import { GOOD, MESSAGES } from "./wild-scene.ts";
+import { GOOD, MESSAGES } from "./scripted-providers.ts";
 
 export const chunkOf = (index: number, delta: object, finish_reason: string | null = null) => ({
   ...{ id: "c", object: "chat.completion.chunk", created: 1, model: "oc-1" },
@@ -22,7 +22,7 @@ const RESPONSE = {
   output: [{ type: "message", id: "i" }],
 };
 /** By route: events of the stream, its usage, and the whole answer. */
-export const UNASKED: readonly (readonly [
+export const UNREQUESTED_STREAMS: readonly (readonly [
   path: string,
   body: Readonly<Record<string, unknown>>,
   events: readonly unknown[],

@@ -8,10 +8,10 @@ import { after, test } from "node:test";
 import { say } from "../governance/support/governed.ts";
 import { endChunks, type Script, startEvents, writeChunk } from "../support/upstream.ts";
 import { assertIncludes } from "./support/includes.ts";
-import { chunkOf } from "./support/unasked.ts";
-import { completion, data, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
+import { completion, data, json, MESSAGES, startProviders, stream } from "./support/scripted-providers.ts";
+import { chunkOf } from "./support/unrequested-streams.ts";
 
-const { oc, am, gateway, key, ask, asMessages, spent } = await startWild({ after });
+const { oc, am, gateway, key, ask, asMessages, spent } = await startProviders({ after });
 
 const USED = { stream_options: { include_usage: true } };
 const TEXTS = { prompt_tokens: "12", completion_tokens: "5", total_tokens: "17" };

@@ -21,7 +21,7 @@ export const PROVIDERS = { sound: "acme-chat", failing: "acme-alt", idle: "judge
 export const KEYS = { used: "prod-search", unused: "prod-batch" } as const;
 export const SECRET = "vendor-token";
 
-export interface Scene {
+export interface ConsoleGateway {
   readonly node: TestNode;
   readonly gateway: Gateway;
   /** Path of the admin socket. */
@@ -32,7 +32,7 @@ export interface Scene {
   failAgain(): Promise<void>;
 }
 
-interface SceneOptions {
+interface ConsoleGatewayOptions {
   /** Changed keys of the node file. */
   readonly changes?: Document;
   /** Settings of the failing provider. */
@@ -48,10 +48,10 @@ function poolOf(name: string, simulator: Simulator): Document {
   return { ...others, pool: { service: `http://127.0.0.1:${port}/v1` }, models: ["judge-*"] };
 }
 
-export async function startScene(
+export async function startConsoleGateway(
   owner: Owner,
-  { changes = {}, failing = {}, sealed }: SceneOptions = {},
-): Promise<Scene> {
+  { changes = {}, failing = {}, sealed }: ConsoleGatewayOptions = {},
+): Promise<ConsoleGateway> {
   const broken = await scriptedUpstream(owner, (socket, { headers }) =>
     reply(socket, {
       status: 503,

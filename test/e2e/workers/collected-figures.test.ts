@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { randomRuns } from "../../support/random-length.ts";
 import { recordsIn, verify } from "../admin/support/trail.ts";
-import { mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
+import { type Answer, mint, say, startGoverned } from "../governance/support/governed.ts";
 import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { eventually } from "../support/wait.ts";
 import { allServe } from "./support/workers.ts";
@@ -17,7 +17,7 @@ const KILLS = Number(process.env["GATEWAY_TEST_KILLS"] ?? randomRuns(8, 3));
 const CLIENTS = 8;
 
 /** Each chat uses a connection of its own, so that calls are spread over the workers. */
-const apart = { connection: "close" };
+const OWN_CONNECTION = { connection: "close" };
 
 const DEPLOYMENT = {
   budgets: [
@@ -41,7 +41,9 @@ test("four workers act as one node: budgets, lists, metrics and the trail", asyn
   const calls = await mint(node, "calls", { profile: "calls" });
 
   await t.test("of 100 concurrent calls on a budget for ten, ten pass and ten are charged", async () => {
-    const answers = await Promise.all(Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: apart })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => say(gateway, { key: ten, headers: OWN_CONNECTION })),
+    );
     const passed = answers.filter(({ status }) => status === 200).length;
     assert.equal(passed, 10);
     for (const { status, code } of answers) if (status !== 200) assert.equal(code, "budget_exhausted");
@@ -60,10 +62,10 @@ test("four workers act as one node: budgets, lists, metrics and the trail", asyn
 
   await t.test("each call is counted once, whichever worker served it", async () => {
     const before = await idle(gateway);
-    const all: Said[] = [];
+    const all: Answer[] = [];
     // Sixty at once could wait longer for their units than a request may, if the machine is busy.
     for (let wave = 0; wave < 4; wave += 1) {
-      const calling = Array.from({ length: 15 }, () => say(gateway, { key: calls, headers: apart }));
+      const calling = Array.from({ length: 15 }, () => say(gateway, { key: calls, headers: OWN_CONNECTION }));
       all.push(...(await Promise.all(calling)));
     }
     const others = all.filter(({ status }) => status !== 200).map(({ status, code }) => `${status} ${code}`);
@@ -99,7 +101,7 @@ test(`workers killed under load lose their own requests and nothing else (${KILL
   const run = async (): Promise<void> => {
     while (!isOver) {
       try {
-        const { status, headers, text } = await say(gateway, { key, headers: apart });
+        const { status, headers, text } = await say(gateway, { key, headers: OWN_CONNECTION });
         assert.ok(status === 200 || status === 503, `${status} ${text}`);
         if (status === 200) ids.add(headers.get("x-gateway-request-id") ?? "");
       } catch (error) {

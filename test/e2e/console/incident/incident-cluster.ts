@@ -30,7 +30,7 @@ export interface Member {
   readonly gateway: Gateway;
 }
 
-export interface Scene {
+export interface IncidentCluster {
   readonly members: readonly Member[];
   member(id: string): Member;
   /** `failing.script` decides its answers; 503 at first. */
@@ -47,7 +47,7 @@ export interface Scene {
 const isDown: Upstream["script"] = (socket) =>
   reply(socket, { status: 503, body: '{"error":{"message":"overloaded"}}' });
 
-export async function startScene(owner: Owner): Promise<Scene> {
+export async function startIncidentCluster(owner: Owner): Promise<IncidentCluster> {
   const failing = await scriptedUpstream(owner, isDown);
   const healthy = await scriptedUpstream(owner);
   const nodes = await createNodes(owner, {
@@ -80,7 +80,7 @@ export async function startScene(owner: Owner): Promise<Scene> {
     }),
   );
   await Promise.all(nodes.map(led));
-  const scene: Scene = {
+  const cluster: IncidentCluster = {
     members,
     failing,
     member(id) {
@@ -108,15 +108,15 @@ export async function startScene(owner: Owner): Promise<Scene> {
     },
     async whole() {
       const lost = members.filter(({ node }) => !isRunning(node));
-      await Promise.all(lost.map(scene.restart));
-      const { node } = await scene.leader();
+      await Promise.all(lost.map(cluster.restart));
+      const { node } = await cluster.leader();
       for (const { kind, name } of (await node.client.call("list_suspensions")).items) {
         await node.client.call("delete_suspension", { params: { kind, name } });
       }
       await areSuspended(members);
     },
   };
-  return scene;
+  return cluster;
 }
 
 function isRunning({ program }: TestNode): boolean {

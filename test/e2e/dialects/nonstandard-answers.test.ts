@@ -10,10 +10,10 @@ import { WebSocket } from "ws";
 import { say } from "../governance/support/governed.ts";
 import { endChunks, reply, type Script, startEvents, writeChunk } from "../support/upstream.ts";
 import { eventually } from "../support/wait.ts";
-import { ENCODINGS, ERRORS } from "./support/wild.ts";
-import { completion, data, GOOD, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
+import { ENCODINGS, ERRORS } from "./support/disguised-errors.ts";
+import { completion, data, GOOD, json, MESSAGES, startProviders, stream } from "./support/scripted-providers.ts";
 
-const { oc, am, spare, node, gateway, key, ask, asMessages, spent } = await startWild({ after });
+const { oc, am, spare, node, gateway, key, ask, asMessages, spent } = await startProviders({ after });
 
 const JSON_500 = { status: 500, headers: ["Content-Type: application/json"] };
 
@@ -24,7 +24,7 @@ for (const status of [301, 302, 303, 307, 308]) {
     oc.script = away;
     am.script = away;
     const rpc = { jsonrpc: "2.0", id: 1, params: {} };
-    const asks = [
+    const requests = [
       () => ask("oc-1"),
       () => ask("oc-1", { stream: true }),
       () => asMessages(),
@@ -40,7 +40,7 @@ for (const status of [301, 302, 303, 307, 308]) {
           body: { ...rpc, method: "GetTask", params: { id: "t" } },
         }),
     ];
-    for (const [at, each] of asks.entries()) {
+    for (const [at, each] of requests.entries()) {
       const answer = await each();
       assert.equal(answer.status, 502, `${at}: ${answer.text}`);
       assert.equal(answer.headers.get("location"), null);
@@ -67,7 +67,7 @@ test("a redirected WebSocket handshake is refused", async () => {
   websocket.on("error", () => undefined).terminate();
 });
 
-for (const [what, error, status, words] of ERRORS) {
+for (const [what, error, status, pattern] of ERRORS) {
   test(`an error within a 200, as ${what}, becomes that error, whole and as the first event`, async () => {
     for (const script of [json(error), stream(": waiting\n\n", data(error))]) {
       for (const facts of [{}, { stream: true }]) {
@@ -81,7 +81,7 @@ for (const [what, error, status, words] of ERRORS) {
           assert.equal(translated.status, status, translated.text);
           const parsed = JSON.parse(translated.text) as { type: string; error: { message: string } };
           assert.equal(parsed.type, "error");
-          assert.ok(parsed.error.message.includes(words), parsed.error.message);
+          assert.ok(parsed.error.message.includes(pattern), parsed.error.message);
         });
         assert.equal(units, 0);
         spare.script = json(GOOD);

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { mint, type Said, say, startGoverned } from "../governance/support/governed.ts";
+import { type Answer, mint, say, startGoverned } from "../governance/support/governed.ts";
 import { readMetrics, sumOf } from "../support/metrics.ts";
 import { endChunks, reply, type Script, scriptedUpstream, startEvents, writeChunk } from "../support/upstream.ts";
-import { completion, data, json, stream } from "./support/wild-scene.ts";
+import { completion, data, json, stream } from "./support/scripted-providers.ts";
 
 const upstream = await scriptedUpstream({ after });
 const spare = await scriptedUpstream({ after });
@@ -37,7 +37,7 @@ spare.script = json(completion({ content: "fine" }));
 
 const messages = [{ role: "user", content: "hello" }];
 const PATHS = ["/v1/chat/completions", "/v1/messages"];
-const ask = (path: string, model: string, streams: boolean): Promise<Said> =>
+const ask = (path: string, model: string, streams: boolean): Promise<Answer> =>
   say(gateway, { key, path, body: { model, messages, max_tokens: 9, ...(streams && { stream: true }) } });
 
 async function unitsOf(work: () => Promise<unknown>): Promise<number> {

@@ -1,18 +1,18 @@
 /** Requests shared by features, and the simulated provider's answers. */
 import assert from "node:assert/strict";
 import { answerText } from "../../../../../src/simulator/answer-text.ts";
-import type { Asks } from "../cell.ts";
+import type { RequestByClient } from "../cell.ts";
 import type { ClientName, SdkAnswer, Turns } from "../sdk-answer.ts";
 import { user } from "../sdk-answer.ts";
 
 export const QUESTION = "What is the capital of France?";
 
-export const asked = (turns: Turns): Asks => ({
+export const requestOf = (turns: Turns): RequestByClient => ({
   openai: { messages: [...turns.openai] },
   anthropic: { messages: [...turns.anthropic] },
 });
 
-export const ASKED: Asks = asked(user(QUESTION));
+export const QUESTION_REQUEST: RequestByClient = requestOf(user(QUESTION));
 
 /** Finish reasons in the terms of each client. */
 const FINISH = {

@@ -22,7 +22,7 @@ const POLICY = `
   permit(principal in Role::"viewer", action in Action::"read", resource);
 `;
 /** More connections than the admin listener accepts. Those to the data plane may be served by another process. */
-const STRANGERS = 1_100;
+const CONNECTIONS = 1_100;
 const ADMITTED = 1_024;
 
 test("the admin socket belongs to its owner alone, is replaced after a crash, and is not taken from a live process", async (t) => {
@@ -75,10 +75,10 @@ test("verbs that call the address for clients of models say so", async (t) => {
       /^gateway login: .* is the address for clients of models, not the admin API; use the one that `admin\.listen`/,
     ],
   ];
-  for (const [args, words] of calls) {
+  for (const [args, pattern] of calls) {
     const program = runProgram(t, { args, env: { HOME: "/nonexistent" } });
     assert.equal((await program.ended).status, 1);
-    assert.match(program.stderr(), words);
+    assert.match(program.stderr(), pattern);
   }
 });
 
@@ -137,7 +137,10 @@ test("unauthenticated clients that occupy every connection of one listener do no
   const plane = await planeOf(node, { deployment: {} });
   const before = openDescriptors(plane.gateway.pid);
   // These clients send nothing, read nothing and never close.
-  const ports = [...Array<number>(STRANGERS).fill(plane.network.port), ...Array<number>(100).fill(plane.gateway.port)];
+  const ports = [
+    ...Array<number>(CONNECTIONS).fill(plane.network.port),
+    ...Array<number>(100).fill(plane.gateway.port),
+  ];
   for (const port of ports) {
     const socket = connect(port, "127.0.0.1").on("error", () => undefined);
     atEnd(t, () => socket.destroy());

@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { say } from "../governance/support/governed.ts";
 import { reply, type Script } from "../support/upstream.ts";
-import { chunkOf, started, UNASKED } from "./support/unasked.ts";
-import { completion, data, GOOD, json, MESSAGES, startWild, stream } from "./support/wild-scene.ts";
+import { completion, data, GOOD, json, MESSAGES, startProviders, stream } from "./support/scripted-providers.ts";
+import { chunkOf, started, UNREQUESTED_STREAMS } from "./support/unrequested-streams.ts";
 
-const { oc, am, gateway, key, ask, asMessages, spent } = await startWild({ after });
+const { oc, am, gateway, key, ask, asMessages, spent } = await startProviders({ after });
 
 type Block = { readonly type: string; readonly text?: string; readonly thinking?: string; readonly input?: unknown };
 const contentOf = async (script: Script, facts: object = {}): Promise<readonly Block[]> => {
@@ -92,7 +92,7 @@ const inOneBody = (type: string, events: readonly string[]): Script => {
   return (socket) => reply(socket, { headers, body: events.join("") });
 };
 
-for (const [path, body, chunks, units, whole] of UNASKED) {
+for (const [path, body, chunks, units, whole] of UNREQUESTED_STREAMS) {
   test(`an unrequested stream becomes a whole answer on ${path} in its own dialect, and is metered`, async () => {
     const events = chunks.map((event) => (event === "[DONE]" ? "data: [DONE]\n\n" : data(event)));
     for (const type of TYPES) {

@@ -1,5 +1,5 @@
 /** A governed gateway with providers of either dialect whose answers a test scripts, and those answers. */
-import { chat, mint, type Said, say, startGoverned } from "../../governance/support/governed.ts";
+import { type Answer, chat, mint, say, startGoverned } from "../../governance/support/governed.ts";
 import { readMetrics, sumOf } from "../../support/metrics.ts";
 import { endChunks, reply, type Script, scriptedUpstream, startEvents, writeChunk } from "../../support/upstream.ts";
 import type { Owner } from "../../support/wait.ts";
@@ -8,7 +8,7 @@ const KEY = "key-of-the-providers";
 const compat = { dialect: "compat", api_key: KEY };
 export const MESSAGES = "/v1/messages";
 
-export async function startWild(owner: Owner) {
+export async function startProviders(owner: Owner) {
   const oc = await scriptedUpstream(owner);
   const am = await scriptedUpstream(owner);
   const spare = await scriptedUpstream(owner);
@@ -46,7 +46,7 @@ export async function startWild(owner: Owner) {
     },
   });
   const key = await mint(node, "one", { profile: "metered" });
-  const ask = (model: string, facts: object = {}, path?: string): Promise<Said> =>
+  const ask = (model: string, facts: object = {}, path?: string): Promise<Answer> =>
     say(gateway, { key, body: chat({ model, ...facts }), ...(path !== undefined && { path }) });
   /** Returns the budget units that the work is charged. */
   const spent = async (work: () => Promise<unknown>): Promise<number> => {
@@ -59,7 +59,7 @@ export async function startWild(owner: Owner) {
   return {
     ...{ oc, am, spare, node, gateway, key, ask, spent },
     /** Calls the compat provider as a messages client. */
-    asMessages: (facts: object = {}): Promise<Said> => ask("oc-1", facts, MESSAGES),
+    asMessages: (facts: object = {}): Promise<Answer> => ask("oc-1", facts, MESSAGES),
   };
 }
 
