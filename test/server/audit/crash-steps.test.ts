@@ -21,7 +21,7 @@ const folder = quickFolder("audit-steps-");
 after(() => rmSync(folder, { recursive: true }));
 
 /** Knowledge outside the directory. */
-interface World {
+interface OutsideKnowledge {
   /** Newest head of each chain, in chain order. */
   readonly heads: Map<string, AuditHead>;
   readonly promised: Set<string>;
@@ -30,7 +30,7 @@ interface World {
 interface Life {
   readonly name: string;
   readonly start: string;
-  readonly world: World;
+  readonly outside: OutsideKnowledge;
   /** The call at which it is interrupted, from 1. */
   readonly crashAt?: number;
   readonly isHalf?: boolean;
@@ -40,7 +40,7 @@ interface Life {
 async function live({
   name,
   start,
-  world,
+  outside,
   crashAt = Number.POSITIVE_INFINITY,
   isHalf = false,
 }: Life): Promise<boolean> {
@@ -60,12 +60,12 @@ async function live({
         dir: join(folder, name),
         fd,
         process: { version: "0.0.0", pid: 1 },
-        witnessed: [...world.heads.values()].at(-1),
+        witnessed: [...outside.heads.values()].at(-1),
         now: AT,
       },
       (message) => {
-        if (message.kind === "emitted") world.heads.set(message.head.kid, message.head);
-        if (message.kind === "journaled") for (const id of ids.slice(0, message.events)) world.promised.add(id);
+        if (message.kind === "emitted") outside.heads.set(message.head.kid, message.head);
+        if (message.kind === "journaled") for (const id of ids.slice(0, message.events)) outside.promised.add(id);
       },
       () => undefined,
     );
@@ -83,41 +83,47 @@ async function live({
   }
 }
 
-async function judge(name: string, world: World, what: string): Promise<void> {
+async function judge(name: string, outside: OutsideKnowledge, what: string): Promise<void> {
   const output = readFileSync(join(folder, `${name}.output`));
-  const heads: WitnessedHead[] = [...world.heads.values()].map((head) => ({ node: "n1", ...head }));
+  const heads: WitnessedHead[] = [...outside.heads.values()].map((head) => ({ node: "n1", ...head }));
   assert.deepEqual(found(await verifyChunks([output], { heads })), [], what);
   const text = output.toString();
-  for (const id of world.promised) assert.ok(text.includes(`"id":"${id}"`), `${what}: ${id} was promised`);
+  for (const id of outside.promised) assert.ok(text.includes(`"id":"${id}"`), `${what}: ${id} was promised`);
 }
 
-const copyOf = ({ heads, promised }: World): World => ({ heads: new Map(heads), promised: new Set(promised) });
+const copyOf = ({ heads, promised }: OutsideKnowledge): OutsideKnowledge => ({
+  heads: new Map(heads),
+  promised: new Set(promised),
+});
 
 function copyFiles(from: string, to: string): void {
   cpSync(join(folder, `${from}.output`), join(folder, `${to}.output`));
   cpSync(join(folder, from), join(folder, to), { recursive: true });
 }
 
-async function liveWell(name: string, start: string, world: World): Promise<void> {
-  assert.equal(await live({ name, start, world }), true, `${name}: ${start}`);
+async function liveWell(name: string, start: string, outside: OutsideKnowledge): Promise<void> {
+  assert.equal(await live({ name, start, outside }), true, `${name}: ${start}`);
 }
 
-const situations: readonly { readonly what: string; prepare(name: string, world: World): Promise<void> }[] = [
+const situations: readonly {
+  readonly what: string;
+  prepare(name: string, outside: OutsideKnowledge): Promise<void>;
+}[] = [
   { what: "the first start", prepare: async () => undefined },
-  { what: "a start that continues a chain", prepare: (name, world) => liveWell(name, "before", world) },
+  { what: "a start that continues a chain", prepare: (name, outside) => liveWell(name, "before", outside) },
   {
     what: "a start without its journal",
-    async prepare(name, world) {
-      await liveWell(name, "before", world);
+    async prepare(name, outside) {
+      await liveWell(name, "before", outside);
       rmSync(join(folder, name, "audit-head"));
     },
   },
   {
     what: "a start on an older copy of its directory",
-    async prepare(name, world) {
-      await liveWell(name, "before", world);
+    async prepare(name, outside) {
+      await liveWell(name, "before", outside);
       cpSync(join(folder, name), join(folder, `${name}-copy`), { recursive: true });
-      await liveWell(name, "between", world);
+      await liveWell(name, "between", outside);
       rmSync(join(folder, name), { recursive: true });
       cpSync(join(folder, `${name}-copy`), join(folder, name), { recursive: true });
     },
@@ -127,7 +133,7 @@ const situations: readonly { readonly what: string; prepare(name: string, world:
 for (const { what, prepare } of situations) {
   test(`${what}, interrupted at any of its steps, is resumed`, async () => {
     const model = what.replaceAll(" ", "-");
-    const known: World = { heads: new Map(), promised: new Set() };
+    const known: OutsideKnowledge = { heads: new Map(), promised: new Set() };
     closeSync(openSync(join(folder, `${model}.output`), "a"));
     await prepare(model, known);
     let crashAt = 1;
@@ -135,13 +141,13 @@ for (const { what, prepare } of situations) {
       for (const isHalf of [false, true]) {
         const name = `${model}-${crashAt}${isHalf ? "-half" : ""}`;
         if (known.heads.size > 0) copyFiles(model, name);
-        const world = copyOf(known);
-        isOver = await live({ name, start: "crashed", world, crashAt, isHalf });
-        await liveWell(name, "again", world);
-        await judge(name, world, name);
+        const outside = copyOf(known);
+        isOver = await live({ name, start: "crashed", outside, crashAt, isHalf });
+        await liveWell(name, "again", outside);
+        await judge(name, outside, name);
         // Starts once more, since a start may leave behind what breaks the next one.
-        await liveWell(name, "later", world);
-        await judge(name, world, name);
+        await liveWell(name, "later", outside);
+        await judge(name, outside, name);
       }
     }
     assert.ok(crashAt > 10, `${crashAt} steps`);

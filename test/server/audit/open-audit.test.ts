@@ -234,55 +234,55 @@ const REFUSED: readonly {
   readonly what: string;
   damage(dir: string): void;
   readonly code: string;
-  readonly words: RegExp;
+  readonly messagePattern: RegExp;
   readonly nodeId?: string;
 }[] = [
   {
     what: "an invalid key",
     damage: (dir) => writeFileSync(join(dir, "audit.key"), "no"),
     code: "damaged",
-    words: /restore it, or remove it together with audit-head/,
+    messagePattern: /restore it, or remove it together with audit-head/,
   },
   {
     what: "a key of another kind",
     damage: (dir) => writeFileSync(join(dir, "audit.key"), RSA),
     code: "damaged",
-    words: /not an Ed25519 private key/,
+    messagePattern: /not an Ed25519 private key/,
   },
   {
     what: "another chain's key",
     damage: (dir) => writeFileSync(join(dir, "audit.key"), OTHER_KEY),
     code: "damaged",
-    words: /is not the key of the chain/,
+    messagePattern: /is not the key of the chain/,
   },
   {
     what: "a missing key",
     damage: (dir) => rmSync(join(dir, "audit.key")),
     code: "damaged",
-    words: /audit\.key is missing beside audit-head/,
+    messagePattern: /audit\.key is missing beside audit-head/,
   },
   {
     what: "a damaged journal",
     damage: (dir) => writeFileSync(join(dir, "audit-head"), "no"),
     code: "damaged",
-    words: /damaged at byte 0: .*remove audit-head/,
+    messagePattern: /damaged at byte 0: .*remove audit-head/,
   },
   {
     what: "another node's directory",
     damage: () => undefined,
     code: "damaged",
-    words: /is that of node n1, and this is n2/,
+    messagePattern: /is that of node n1, and this is n2/,
     nodeId: "n2",
   },
 ];
 
-for (const { what, damage, code, words, nodeId = "n1" } of REFUSED) {
+for (const { what, damage, code, messagePattern, nodeId = "n1" } of REFUSED) {
   test(`${what} is refused with the remedy, and nothing is changed`, async (context) => {
     const at = place(context);
     await (await open(context, at)).trail.close();
     damage(at.dir);
     const before = at.text();
-    await assert.rejects(open(context, { ...at, nodeId }), { name: "AuditError", code, message: words });
+    await assert.rejects(open(context, { ...at, nodeId }), { name: "AuditError", code, message: messagePattern });
     assert.equal(at.text(), before);
   });
 }

@@ -100,13 +100,13 @@ test("a key of another curve or with a non-text id matches no token", async () =
   const asOther = `${base64url({ alg: "ES384", kid: "ec-1" })}.${body}.${signature}`;
   assert.equal(await tokens.outcome(asOther), "unknown_key");
 
-  await using odd = await startIssuer();
-  odd.intercept = (path, _request, response) => {
+  await using unusual = await startIssuer();
+  unusual.intercept = (path, _request, response) => {
     if (path === KEYS_PATH) response.end(JSON.stringify({ keys: [{ ...unnamed, kid: 7 }] }));
     return path === KEYS_PATH;
   };
-  await using others = testVerifier([odd.options()]);
-  assert.equal(await others.outcome(await sign({ ...ec, kid: undefined }, goodClaims(odd.url))), "unknown_key");
+  await using others = testVerifier([unusual.options()]);
+  assert.equal(await others.outcome(await sign({ ...ec, kid: undefined }, goodClaims(unusual.url))), "unknown_key");
 });
 
 test("keys embedded or linked in a token are not used", async () => {

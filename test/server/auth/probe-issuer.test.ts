@@ -223,14 +223,17 @@ test("at most three redirects within the origin are followed, and none to anothe
 
 test("an issuer with a private certificate authority is trusted only with ca_file", async () => {
   const { authority, server } = await testCertificates();
-  const stranger = (await testCertificates()).authority;
+  const otherAuthority = (await testCertificates()).authority;
   await using issuer = await startIssuer({ keys: [key], tls: server });
   const caFile = await file("ca.pem", authority);
   assert.match(await probeText(issuer.options()), /^discovery: .*(?:UNABLE_TO_VERIFY|SELF_SIGNED)/);
   assert.equal(await probeText(issuer.options({ caFile })), "ok");
-  assert.equal(await probeText(issuer.options({ caFile: await file("both.pem", `${stranger}\n${authority}`) })), "ok");
+  assert.equal(
+    await probeText(issuer.options({ caFile: await file("both.pem", `${otherAuthority}\n${authority}`) })),
+    "ok",
+  );
   assert.match(
-    await probeText(issuer.options({ caFile: await file("other.pem", stranger) })),
+    await probeText(issuer.options({ caFile: await file("other.pem", otherAuthority) })),
     /^discovery: .*VERIFY|SIGN/,
   );
   assert.match(

@@ -29,7 +29,7 @@ test("no address can break out of its quotes or of the header", () => {
   );
 });
 
-test("the front door and each server have metadata with their bound issuers, each once", () => {
+test("the gateway and each MCP server have metadata with their bound issuers, each once", () => {
   const issuers = ["corp", "ci", "corp", "gone"].map((issuer) => testBinding({ issuer }));
   const rules = testRules({ publicUrl: PUBLIC_URL, issuers });
   const common = { authorization_servers: Object.values(URLS), bearer_methods_supported: ["header"] };

@@ -114,7 +114,7 @@ test("audiences are compared exactly, and without a public address no resource m
   }
 });
 
-test("a token for the front door works everywhere, and one for a server at that server only", async () => {
+test("a token for the gateway's own audience works everywhere, and one for a server only at that server", async () => {
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const at = async (aud: unknown, server?: string): Promise<string> => {
     const asked = { rules, ...(server !== undefined && { server }) };
@@ -157,7 +157,7 @@ test("requests to one server with a token for it share one caller", async () => 
 });
 
 test("each reason for refusing a token has its fault and names a known issuer", async () => {
-  const [own, stranger] = await Promise.all([testKey("ES256", "ec-1"), testKey("ES256", "not-published")]);
+  const [own, unpublished] = await Promise.all([testKey("ES256", "ec-1"), testKey("ES256", "not-published")]);
   await using dead = await startIssuer();
   dead.intercept = (_path, _request, response) => {
     response.writeHead(500).end();
@@ -176,7 +176,7 @@ test("each reason for refusing a token has its fault and names a known issuer", 
     ["sk-proj-abcdef", "malformed", undefined],
     [unsigned, "algorithm", undefined],
     [await sign(ec, good({ iss: "https://nobody.example" })), "unknown_issuer", undefined],
-    [await sign(stranger, good()), "unknown_signing_key", "corp"],
+    [await sign(unpublished, good()), "unknown_signing_key", "corp"],
     [await sign(own, good()), "signature", "corp"],
     [await sign(ec, good({ exp: now - 61 })), "expired_token", "corp"],
     [await sign(ec, good({ nbf: now + 61 })), "not_yet_valid", "corp"],

@@ -208,8 +208,8 @@ test("a node that no member admits gives up with the reason of each address, and
 
   const stop = new AbortController();
   t.after(() => stop.abort());
-  const [stranger] = await addressesOf(["e"]);
-  assert.ok(stranger !== undefined);
+  const [outsider] = await addressesOf(["e"]);
+  assert.ok(outsider !== undefined);
   let rounds = 0;
   const closing = createServer((socket) => {
     rounds += 1;
@@ -219,7 +219,7 @@ test("a node that no member admits gives up with the reason of each address, and
   await once(closing, "listening");
   const addresses = [own.forwardAddr, `127.0.0.1:${(closing.address() as AddressInfo).port}`];
   const wrong = {
-    ...optionsOf(t, stranger, { kind: "join", addresses, bootstrapAfterMs: 0 }),
+    ...optionsOf(t, outsider, { kind: "join", addresses, bootstrapAfterMs: 0 }),
     secret: "another secret of the tests, as long",
     dataDir: makeDir(t),
   };

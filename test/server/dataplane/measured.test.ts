@@ -20,7 +20,7 @@ import { compileSources } from "../../../src/server/node/configuration/compile-s
 import { openOrigins } from "../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../e2e/support/wait.ts";
-import { quietPresenter } from "../credentials/quiet-presenter.ts";
+import { staticKeyPresenter } from "../credentials/static-key-presenter.ts";
 
 const file = { after };
 const first = await scriptedUpstream(file);
@@ -54,7 +54,7 @@ assert.ok(compiled.kind === "compiled", JSON.stringify(compiled));
 const { snapshot } = compiled;
 const statistics = createStatistics(systemClock);
 const origins = openOrigins();
-const presenter = quietPresenter();
+const presenter = staticKeyPresenter();
 const instruments = createInstruments();
 const metrics = createMetrics(instruments, { warn: () => undefined });
 const listener = await listen("127.0.0.1:0", {

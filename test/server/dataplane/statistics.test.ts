@@ -25,8 +25,8 @@ function open(...names: readonly string[]) {
   return { statistics, pass };
 }
 
-const WHOSE = { request: "r", caller: "ci", model: "m", durationMs: 3, error: undefined } as const;
-const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE } as const;
+const REQUEST = { request: "r", caller: "ci", model: "m", durationMs: 3, error: undefined } as const;
+const FAILURE = { kind: "5xx", status: 503, attempt: 1, movedTo: null, ...REQUEST } as const;
 
 function attempts(statistics: Statistics, provider: string, answered: number, failed: number): void {
   const measured = statistics.of(provider);
@@ -126,7 +126,7 @@ test("a provider removed from the configuration is forgotten, and its attempts s
 test("the last 50 failures are kept with their times, newest first", () => {
   const { statistics, pass } = open("a");
   for (let attempt = 1; attempt <= 60; attempt++) {
-    statistics.of("a")?.recordFailure({ kind: "timeout", status: null, attempt, movedTo: "b", ...WHOSE });
+    statistics.of("a")?.recordFailure({ kind: "timeout", status: null, attempt, movedTo: "b", ...REQUEST });
     pass(1_000);
   }
   const failures = statistics.failures("a") ?? [];
@@ -136,7 +136,7 @@ test("the last 50 failures are kept with their times, newest first", () => {
     status: null,
     attempt: 60,
     movedTo: "b",
-    ...WHOSE,
+    ...REQUEST,
     at: START + 59_000,
   });
   assert.deepEqual(

@@ -25,14 +25,19 @@ const GUARD = guardOf({
   ],
 });
 
-interface Heard {
+interface InspectedAnswer {
   readonly bytes: string;
   readonly last: ResponseNews | undefined;
   readonly records: readonly GuardrailRecord[];
 }
 
 /** Returns the outcome of an answer to a request. */
-async function answerTo(request: string, asks: readonly string[], type: string, answer: string): Promise<Heard> {
+async function answerTo(
+  request: string,
+  requestHeaders: readonly string[],
+  type: string,
+  answer: string,
+): Promise<InspectedAnswer> {
   const records: GuardrailRecord[] = [];
   const { metrics } = countedMetrics();
   const memory = { maxBodyBytes: 1_000_000, reserve: () => true };
@@ -42,7 +47,7 @@ async function answerTo(request: string, asks: readonly string[], type: string, 
     sinks: { trail: { record: (record) => void records.push(record) }, metrics, log: nullLog },
   });
   const verb = request === "" ? "GET" : "POST";
-  const headers = [":method", verb, ":path", "/tools", "content-type", "application/json", ...asks];
+  const headers = [":method", verb, ":path", "/tools", "content-type", "application/json", ...requestHeaders];
   const verdict = await inspect({ headers, body: Buffer.from(request), memory }, new AbortController().signal);
   assert.equal(verdict.kind, "allow");
   const begun = answers?.begin(headers, [":status", "200", "content-type", type]);

@@ -207,9 +207,9 @@ test("a response whose headers are withheld is refused if it must be inspected",
 
 test("a refusal is text that can be decoded, whatever it quotes", async (t) => {
   const { post } = await fronted(t);
-  const odd = { "x-request-id": "\xff\xfe", "user-agent": "\xe9" };
+  const unusual = { "x-request-id": "\xff\xfe", "user-agent": "\xe9" };
   for (const path of ["/v1/chat/completions", "/v1/messages", "/any?\xff"]) {
-    const { status, body } = await post(chat(ADDRESS), { path: encodeURI(path), headers: odd });
+    const { status, body } = await post(chat(ADDRESS), { path: encodeURI(path), headers: unusual });
     assert.equal(status, 403);
     assert.ok(JSON.parse(body).error.message.startsWith("Adressen bleiben hier – 不可 🚫"), body);
   }

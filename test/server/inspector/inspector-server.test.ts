@@ -49,8 +49,8 @@ before(async () => {
 });
 after(() => inspector.close(0));
 
-interface Talk {
-  readonly say: (message: ProcessingRequest) => void;
+interface ProcessingStream {
+  readonly send: (message: ProcessingRequest) => void;
   /** Returns the next answer, or `undefined` at the end of the stream. */
   readonly nextAnswer: () => Promise<ProcessingResponse__Output | undefined>;
   /** Status of the end of the stream. */
@@ -58,7 +58,7 @@ interface Talk {
   readonly call: ClientDuplexStream<ProcessingRequest, ProcessingResponse__Output>;
 }
 
-function talk(port = inspector.port): Talk {
+function openStream(port = inspector.port): ProcessingStream {
   const client = new ExternalProcessor(`127.0.0.1:${port}`, credentials.createInsecure());
   const call = client.Process();
   const answers = call[Symbol.asyncIterator]();
@@ -71,7 +71,7 @@ function talk(port = inspector.port): Talk {
   return {
     call,
     ended,
-    say: (message) => void call.write(message),
+    send: (message) => void call.write(message),
     async nextAnswer() {
       try {
         const { value, done } = await answers.next();
@@ -93,10 +93,10 @@ const body = (text: string | Buffer, isEnd: boolean): ProcessingRequest => ({
 
 /** Asserts that a valid request passes. */
 async function isWell(): Promise<void> {
-  const peer = talk();
-  peer.say(HEADERS);
+  const peer = openStream();
+  peer.send(HEADERS);
   assert.equal((await peer.nextAnswer())?.response, "request_headers");
-  peer.say(body("hello", true));
+  peer.send(body("hello", true));
   assert.deepEqual((await peer.nextAnswer())?.request_body, {});
   peer.call.end();
   assert.equal(await peer.ended, status.OK);
@@ -122,8 +122,8 @@ const HOSTILE: readonly (readonly [string, readonly ProcessingRequest[], number]
 
 for (const [what, messages, code] of HOSTILE) {
   test(`${what}: the stream fails, and others continue`, async () => {
-    const peer = talk();
-    for (const message of messages) peer.say(message);
+    const peer = openStream();
+    for (const message of messages) peer.send(message);
     while ((await peer.nextAnswer()) !== undefined);
     assert.equal(await peer.ended, code);
     await isWell();
@@ -131,11 +131,11 @@ for (const [what, messages, code] of HOSTILE) {
 }
 
 test("empty messages are not answered, and missing fields are empty", async () => {
-  const peer = talk();
-  peer.say({});
-  peer.say({ request_headers: {} });
+  const peer = openStream();
+  peer.send({});
+  peer.send({ request_headers: {} });
   assert.equal((await peer.nextAnswer())?.response, "request_headers");
-  peer.say({ request_body: {} });
+  peer.send({ request_body: {} });
   assert.deepEqual((await peer.nextAnswer())?.request_body?.response?.body_mutation, {
     clear_body: true,
     mutation: "clear_body",
@@ -145,29 +145,29 @@ test("empty messages are not answered, and missing fields are empty", async () =
 });
 
 test("attributes, metadata and fields of later versions are ignored", async () => {
-  const peer = talk();
+  const peer = openStream();
   const text = (stringValue: string): object => ({ stringValue });
   const fields = { "request.path": text("/v1"), "source.address": text("127.0.0.1:1"), n: { numberValue: 1 } };
-  peer.say({
+  peer.send({
     ...HEADERS,
     attributes: { "envoy.filters.http.ext_proc": { fields } },
     metadata_context: { filter_metadata: { "envoy.lb": { fields: { a: { listValue: { values: [text("b")] } } } } } },
     protocol_config: { request_body_mode: "STREAMED", response_body_mode: "NONE" },
   });
   assert.equal((await peer.nextAnswer())?.response, "request_headers");
-  peer.say({ metadata_context: { filter_metadata: { "envoy.lb": { fields } } }, ...body("hello", true) });
+  peer.send({ metadata_context: { filter_metadata: { "envoy.lb": { fields } } }, ...body("hello", true) });
   assert.deepEqual((await peer.nextAnswer())?.request_body, {});
   peer.call.end();
   assert.equal(await peer.ended, status.OK);
 });
 
 test("buffered bytes are limited over all streams, and released", async () => {
-  const peers = [talk(), talk(), talk()];
+  const peers = [openStream(), openStream(), openStream()];
   const reported: (string | undefined)[] = [];
   for (const peer of peers) {
-    peer.say(HEADERS);
+    peer.send(HEADERS);
     await peer.nextAnswer();
-    peer.say(body(Buffer.alloc(40_000), false));
+    peer.send(body(Buffer.alloc(40_000), false));
     const answer = await peer.nextAnswer();
     reported.push(
       answer?.immediate_response === undefined ? answer?.response : String(answer.immediate_response.status?.code),
@@ -180,10 +180,10 @@ test("buffered bytes are limited over all streams, and released", async () => {
 });
 
 test("an inspection that fails refuses the request", async () => {
-  const peer = talk();
-  peer.say(HEADERS);
+  const peer = openStream();
+  peer.send(HEADERS);
   await peer.nextAnswer();
-  peer.say(body("throw", true));
+  peer.send(body("throw", true));
   const answer = await peer.nextAnswer();
   assert.equal(answer?.immediate_response?.status?.code, 503);
   assert.equal(JSON.parse(String(answer?.immediate_response?.body)).error.code, "guardrail_error");
@@ -191,10 +191,10 @@ test("an inspection that fails refuses the request", async () => {
 });
 
 test("a peer that disconnects before its body ended gets an error, never success", async () => {
-  const peer = talk();
-  peer.say(HEADERS);
+  const peer = openStream();
+  peer.send(HEADERS);
   await peer.nextAnswer();
-  peer.say(body("h", false));
+  peer.send(body("h", false));
   await peer.nextAnswer();
   peer.call.end();
   assert.equal(await peer.nextAnswer(), undefined);
@@ -205,11 +205,11 @@ test("a peer that disconnects before its body ended gets an error, never success
 test("a stopping service abandons nothing: running judgments are answered or end with an error", async () => {
   for (const isAnswered of [true, false]) {
     const stopping = await open();
-    const peer = talk(stopping.port);
-    peer.say(HEADERS);
+    const peer = openStream(stopping.port);
+    peer.send(HEADERS);
     await peer.nextAnswer();
     const before = waiting.length;
-    peer.say(body("wait", true));
+    peer.send(body("wait", true));
     while (waiting.length === before) await new Promise((resolve) => setImmediate(resolve));
     const closed = stopping.close(isAnswered ? 60_000 : 0);
     if (isAnswered) {

@@ -31,55 +31,55 @@ function open(t: TestContext) {
 }
 
 test("bytes above the limit are refused and not kept", (t) => {
-  const scene = open(t);
-  assert.equal(scene.unacknowledged.add(60), true);
-  assert.equal(scene.unacknowledged.add(60), false);
-  assert.equal(scene.held, 60);
-  scene.unacknowledged.acknowledge(60);
-  assert.equal(scene.held, 0);
-  assert.equal(scene.unacknowledged.add(60), true);
-  scene.unacknowledged.end();
+  const opened = open(t);
+  assert.equal(opened.unacknowledged.add(60), true);
+  assert.equal(opened.unacknowledged.add(60), false);
+  assert.equal(opened.held, 60);
+  opened.unacknowledged.acknowledge(60);
+  assert.equal(opened.held, 0);
+  assert.equal(opened.unacknowledged.add(60), true);
+  opened.unacknowledged.end();
 });
 
 test("a peer that reads nothing is stuck, after at most twice the timeout", (t) => {
-  const scene = open(t);
-  scene.unacknowledged.add(60);
-  assert.equal(scene.unacknowledged.isWaiting(), true);
-  scene.wait(LIMIT_MS - 1);
-  assert.equal(scene.stuck, 0);
-  scene.wait(1);
-  assert.equal(scene.stuck, 1);
+  const opened = open(t);
+  opened.unacknowledged.add(60);
+  assert.equal(opened.unacknowledged.isWaiting(), true);
+  opened.wait(LIMIT_MS - 1);
+  assert.equal(opened.stuck, 0);
+  opened.wait(1);
+  assert.equal(opened.stuck, 1);
 });
 
 test("a peer that reads slowly is not stuck, however long it takes", (t) => {
-  const scene = open(t);
-  scene.unacknowledged.add(60);
+  const opened = open(t);
+  opened.unacknowledged.add(60);
   for (let bytes = 0; bytes < 50; bytes += 1) {
-    scene.wait(LIMIT_MS - 1);
-    scene.unacknowledged.acknowledge(1);
+    opened.wait(LIMIT_MS - 1);
+    opened.unacknowledged.acknowledge(1);
   }
-  assert.deepEqual([scene.stuck, scene.held, scene.unacknowledged.isWaiting()], [0, 10, true]);
-  scene.wait(LIMIT_MS);
-  scene.wait(LIMIT_MS);
-  assert.ok(scene.stuck > 0);
+  assert.deepEqual([opened.stuck, opened.held, opened.unacknowledged.isWaiting()], [0, 10, true]);
+  opened.wait(LIMIT_MS);
+  opened.wait(LIMIT_MS);
+  assert.ok(opened.stuck > 0);
 });
 
 test("a peer that has read everything is not timed, and is again with the next bytes", (t) => {
-  const scene = open(t);
-  scene.unacknowledged.add(60);
-  scene.unacknowledged.acknowledge(60);
-  assert.equal(scene.unacknowledged.isWaiting(), false);
-  scene.wait(10 * LIMIT_MS);
-  assert.equal(scene.stuck, 0);
-  scene.unacknowledged.add(1);
-  scene.wait(LIMIT_MS);
-  assert.equal(scene.stuck, 1);
+  const opened = open(t);
+  opened.unacknowledged.add(60);
+  opened.unacknowledged.acknowledge(60);
+  assert.equal(opened.unacknowledged.isWaiting(), false);
+  opened.wait(10 * LIMIT_MS);
+  assert.equal(opened.stuck, 0);
+  opened.unacknowledged.add(1);
+  opened.wait(LIMIT_MS);
+  assert.equal(opened.stuck, 1);
 });
 
 test("a finished stream is not watched", (t) => {
-  const scene = open(t);
-  scene.unacknowledged.add(60);
-  scene.unacknowledged.end();
-  scene.wait(10 * LIMIT_MS);
-  assert.equal(scene.stuck, 0);
+  const opened = open(t);
+  opened.unacknowledged.add(60);
+  opened.unacknowledged.end();
+  opened.wait(10 * LIMIT_MS);
+  assert.equal(opened.stuck, 0);
 });

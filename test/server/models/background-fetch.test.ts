@@ -72,14 +72,14 @@ const SIZE =
 /** Holds requests for the graph until released. */
 function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: () => void } {
   let release: (() => void) | undefined;
-  let tell: (() => void) | undefined;
+  let resolveRequested: (() => void) | undefined;
   const asked = new Promise<void>((resolve) => {
-    tell = resolve;
+    resolveRequested = resolve;
   });
   hub.fault = (seen, answer) => {
     if (!seen.path.startsWith(`/${sha256(GRAPH)}`) || release !== undefined) return false;
     answer.writeHead(200, { "content-length": GRAPH.length });
-    answer.write(GRAPH.subarray(0, 100_000), () => tell?.());
+    answer.write(GRAPH.subarray(0, 100_000), () => resolveRequested?.());
     release = () => answer.end(GRAPH.subarray(100_000));
     return true;
   };
@@ -99,8 +99,8 @@ test("a needed model is fetched in the background with visible progress", async 
   ]);
   assert.equal(missingModelsText(supply.status()), "names");
   await held.asked;
-  const [standing] = supply.status();
-  assert.equal(standing?.total, SIZE);
+  const [status] = supply.status();
+  assert.equal(status?.total, SIZE);
   assert.match(missingModelsText(supply.status()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
   supply.setWanted([need]);
   held.release();

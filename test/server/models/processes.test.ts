@@ -16,13 +16,13 @@ const BYTES = Buffer.alloc(8 << 20, "tokens");
 const DIGEST = sha256(BYTES);
 const CHILD = childArgs("./support/fetch-child.ts", import.meta.url);
 
-interface Said {
+interface FetchProcess {
   readonly child: ChildProcess;
   readonly text: Promise<string>;
 }
 
 /** `wrap` is a shell command that ends with its argument. */
-function fetching(t: TestContext, hub: Hub, directory: string, wrap = 'exec "$@"'): Said {
+function fetching(t: TestContext, hub: Hub, directory: string, wrap = 'exec "$@"'): FetchProcess {
   const args = [...CHILD, `${hub.content}/file`, DIGEST, String(BYTES.length), directory];
   const child = spawn("sh", ["-c", wrap, "sh", process.execPath, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   t.after(() => child.kill("SIGKILL"));
@@ -164,7 +164,7 @@ test(
 test("an unwritable cache is named and still serves its content", mounting, async (t) => {
   const directory = await folder(t);
   const hub = await serving(t);
-  const readOnly = (): Said =>
+  const readOnly = (): FetchProcess =>
     fetching(
       t,
       hub,

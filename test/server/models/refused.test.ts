@@ -21,18 +21,18 @@ import {
   storeIn,
 } from "./support/store.ts";
 
-type Told = Hub["replacements"];
+type Replacements = Hub["replacements"];
 
-const listing = (...siblings: readonly object[]): Told => ({ siblings });
+const listing = (...siblings: readonly object[]): Replacements => ({ siblings });
 const digest = "0".repeat(40);
 
 /** Hub answers about a repository, and the resulting messages. */
-const TOLD: readonly [string, Told, string, RegExp][] = [
+const BAD_ANSWERS: readonly [string, Replacements, string, RegExp][] = [
   ["another commit", { sha: "f".repeat(40) }, "mismatch", /answers with commit f{40} in place of/],
   ["a commit in upper case", { sha: "F".repeat(40) }, "refused", /names no commit/],
   ["a disabled repository", { disabled: true }, "denied", /is disabled/],
   ["a file twice", listing({ rfilename: "a", blobId: digest }, { rfilename: "a" }), "refused", /lists a file twice/],
-  ...[-1, 1.5, 1e30, "12", undefined].map((size): (typeof TOLD)[number] => [
+  ...[-1, 1.5, 1e30, "12", undefined].map((size): (typeof BAD_ANSWERS)[number] => [
     `a size of ${JSON.stringify(size)}`,
     listing({ rfilename: "onnx/model.onnx", size, blobId: digest }),
     "refused",
@@ -69,7 +69,7 @@ test("a hub's listing is checked before any fetch", async (t) => {
   const [hub, directory] = await Promise.all([hubOf(t), folder(t)]);
   const declaration = declarationOf(hub, hub.commit(REPO, FILES));
   const { store } = storeIn(t, directory);
-  for (const [why, replaced, fault, message] of TOLD) {
+  for (const [why, replaced, fault, message] of BAD_ANSWERS) {
     hub.replacements = replaced;
     const found = await faultOf(store.resolve(declaration, "whole", never()));
     assert.equal(found.fault, fault, why);

@@ -95,7 +95,7 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     for (const listener of [...listeners]) listener();
   };
   /** Counts down the pages until an event hits the requesting node. */
-  let trouble: { pages: number; end: "deposed" | "killed" } | undefined;
+  let interruption: { pages: number; end: "deposed" | "killed" } | undefined;
   const nodes = new Map<string, Reconciler>();
   const audits: ReconcileTargets = {
     intervalMs: 3_600_000,
@@ -130,9 +130,9 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
         return { tokens, unmeasured: 1 };
       },
       async send(asked) {
-        if (trouble !== undefined && trouble.pages-- === 0) {
-          const { end } = trouble;
-          trouble = undefined;
+        if (interruption !== undefined && interruption.pages-- === 0) {
+          const { end } = interruption;
+          interruption = undefined;
           if (end === "killed") {
             killed.push(nodes.get(id)?.close() ?? Promise.resolve());
             nodes.delete(id);
@@ -213,13 +213,13 @@ test(`a month of verdicts matches an independent calculation (RECONCILE_SEED=${S
     }
     const errors = random() < 0.3 ? [{ status: random() < 0.5 ? 429 : 503, retry_after: 0 }] : [];
     await post("/sim/reports", { adjust: adjustments, errors });
-    if (random() < 0.6) trouble = { pages: Math.floor(random() * 4), end: random() < 0.5 ? "killed" : "deposed" };
+    if (random() < 0.6) interruption = { pages: Math.floor(random() * 4), end: random() < 0.5 ? "killed" : "deposed" };
     now += DAY;
     await post("/sim/reports", { clock: new Date(now).toISOString() });
     await roundsAreDone();
     for (const id of ["n1", "n2", "n3"]) if (!nodes.has(id)) open(id);
   }
-  trouble = undefined;
+  interruption = undefined;
   now += 2 * 60_000;
   await Promise.all(killed);
 

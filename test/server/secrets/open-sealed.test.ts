@@ -127,13 +127,13 @@ test("a wrap that was moved to another data key or changed is damage, reported w
 test("with another secret nothing opens, the missing key is named, and nothing is sealed with fewer keys than the others have", () => {
   const { run, node } = openState();
   run(planPutSecret("key", CANARY, node(), NOW));
-  const stranger = node({ secret: "two" });
-  assert.deepEqual(createSealedSecrets(stranger).status(), { sealed: true, missing: [kekOf("one").id], damaged: [] });
-  assert.match(value(stranger, "key"), new RegExp(`wrapped by ${kekOf("one").id}, which this node does not have`));
-  for (const plan of [planPutSecret("new", "v", stranger, NOW), planRewrap(stranger)]) {
+  const otherNode = node({ secret: "two" });
+  assert.deepEqual(createSealedSecrets(otherNode).status(), { sealed: true, missing: [kekOf("one").id], damaged: [] });
+  assert.match(value(otherNode, "key"), new RegExp(`wrapped by ${kekOf("one").id}, which this node does not have`));
+  for (const plan of [planPutSecret("new", "v", otherNode, NOW), planRewrap(otherNode)]) {
     assert.deepEqual(namesOf(plan), ["sealed"]);
   }
-  assert.equal(createSealedSecrets(stranger).canOpenRing(node().view.get("ring/dk-1") as string), false);
+  assert.equal(createSealedSecrets(otherNode).canOpenRing(node().view.get("ring/dk-1") as string), false);
   assert.equal(createSealedSecrets(node()).canOpenRing("1{}"), false);
   assert.equal(createSealedSecrets(node()).canOpenRing(node().view.get("ring/dk-1") as string), true);
 });

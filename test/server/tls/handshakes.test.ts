@@ -22,9 +22,9 @@ test("a burst of handshakes is started in portions and in order, so that other w
   const burst = Array.from({ length: 20 }, () => new Socket());
   for (const raw of burst) handshakes.begin(raw);
   assert.ok(begun.length >= 1 && begun.length <= 4, `${begun.length} in the first turn`);
-  let turns = 0;
-  for (; begun.length < burst.length; turns++) await turn();
-  assert.ok(turns >= 3, `${turns} turns`);
+  let ticks = 0;
+  for (; begun.length < burst.length; ticks++) await turn();
+  assert.ok(ticks >= 3, `${ticks} turns`);
   assert.deepEqual(begun, burst);
 });
 

@@ -7,10 +7,10 @@ const now = 20_000 * DAY_MS;
 const secret = Buffer.alloc(32, 1);
 
 test("nodes with one secret have the same keys on one day; another secret or day has others", () => {
-  const [mine, peers, strangers] = [secret, secret, Buffer.alloc(32, 2)].map((it) => createTicketKeys(it)(now));
+  const [mine, peers, others] = [secret, secret, Buffer.alloc(32, 2)].map((it) => createTicketKeys(it)(now));
   assert.equal(mine?.length, 48);
   assert.deepEqual(mine, peers);
-  assert.notDeepEqual(mine, strangers);
+  assert.notDeepEqual(mine, others);
   assert.deepEqual(createTicketKeys(secret)(now + DAY_MS - 1), mine);
   assert.notDeepEqual(createTicketKeys(secret)(now + DAY_MS), mine);
 });

@@ -67,10 +67,10 @@ function rowsOf(state: State): readonly Summed[] {
 const requestsIn = (state: State): number =>
   rowsOf(state).reduce((sum, { counts }) => sum + (counts["requests"] ?? 0), 0);
 
-type Fate = "applied" | "answer lost" | "never came";
+type AttemptOutcome = "applied" | "answer lost" | "never came";
 
 /** `fate` decides each attempt in turn. */
-function open(at: Bench, fate: () => Fate = () => "applied", { hasLeader = true } = {}) {
+function open(at: Bench, outcomeOf: () => AttemptOutcome = () => "applied", { hasLeader = true } = {}) {
   let incarnation = 1;
   const listeners = new Set<() => void>();
   const warnings: unknown[] = [];
@@ -90,7 +90,7 @@ function open(at: Bench, fate: () => Fate = () => "applied", { hasLeader = true 
     reports: {
       async add(inc, seq, report) {
         attempts += 1;
-        const how = fate();
+        const how = outcomeOf();
         if (how === "never came") throw new Error("no leader");
         const result = at.run(commands.usedAdd({ node: "n1", inc, seq, ...report }));
         if (how === "answer lost") throw new Error("no answer");
@@ -156,7 +156,7 @@ test("usage is in the ledger at the end, in disjoint classes", async () => {
 
 test("a report whose answer is lost is sent again unchanged and counts once", async () => {
   const at = cluster();
-  const fates: Fate[] = ["answer lost", "never came", "answer lost"];
+  const fates: AttemptOutcome[] = ["answer lost", "never came", "answer lost"];
   const { ledger, attempts } = open(at, () => fates.shift() ?? "applied");
   ledger.add(use());
   await ledger.close();
@@ -165,7 +165,7 @@ test("a report whose answer is lost is sent again unchanged and counts once", as
 
 test("a report of unknown outcome at a new number is dropped, and unsent usage is not", async () => {
   const at = cluster();
-  const fates: Fate[] = ["answer lost"];
+  const fates: AttemptOutcome[] = ["answer lost"];
   const { ledger, restartAs, warnings } = open(at, () => fates.shift() ?? "applied");
   ledger.add(use());
   const closing = ledger.close();
@@ -203,7 +203,7 @@ test("a stop before the cluster knows of this start does not wait long either", 
 test("whatever is lost on the way, the ledger has each request once", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.constantFrom<Fate>("applied", "applied", "answer lost", "never came"), { maxLength: 6 }),
+      fc.array(fc.constantFrom<AttemptOutcome>("applied", "applied", "answer lost", "never came"), { maxLength: 6 }),
       fc.integer({ min: 1, max: 40 }),
       async (fates, count) => {
         const at = cluster();

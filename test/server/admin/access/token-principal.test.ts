@@ -182,7 +182,7 @@ test("an issuer cannot take the name of a local caller type", () => {
   assert.throws(() => createTokenPrincipals([binding({}, { issuer: "local" })], verifier, nullLog), /without a token/);
 });
 
-test("a trusted self-editable claim grants what its map says and no more", async () => {
+test("a trusted self-editable claim grants only what its map says", async () => {
   const key = await testKey("ES256", "k");
   await using issuer = await startIssuer({ keys: [key] });
   await using tokens = testVerifier([issuer.options({ subjectClaim: "email" })]);

@@ -250,15 +250,15 @@ describe("snapshot of a statement", () => {
     });
     let isDone = false;
     try {
-      let turns = 0;
+      let ticks = 0;
       const counted = (async () => {
-        for (; !isDone; turns++) await nextTurn();
+        for (; !isDone; ticks++) await nextTurn();
       })();
       const { rows } = await run(engine, "SELECT name, id FROM keys");
       isDone = true;
       await counted;
       assert.equal(rows.length, 40_000);
-      assert.ok(turns > 5);
+      assert.ok(ticks > 5);
     } finally {
       // Counting would keep the process alive after a failure.
       isDone = true;

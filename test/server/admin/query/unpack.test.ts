@@ -96,8 +96,8 @@ const ledger = fc
     ),
   );
 
-const TOLD = ["hour", "hop", "caller", "profile", "provider", "model"];
-const column = fc.constantFrom(...TOLD);
+const NAMED_COLUMNS = ["hour", "hop", "caller", "profile", "provider", "model"];
+const column = fc.constantFrom(...NAMED_COLUMNS);
 const counted = fc.constantFrom(...COUNTS);
 const either = fc.oneof(column, counted);
 const result = fc.oneof(column, fc.constantFrom("substr(hour, 1, 10)", "coalesce(caller, 'nobody')", "upper(model)"));

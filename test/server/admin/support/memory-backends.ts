@@ -95,7 +95,7 @@ export function createMemoryBackends(): MemoryBackends {
   let rows = new Map<string, Row>();
   const failures = new Map<string, readonly Omit<BackendFailure, "node">[]>();
   const members = new Map<string, readonly Member[]>();
-  const tell = (what: "configuration" | "measurements"): void => {
+  const notify = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
   return {
@@ -113,19 +113,19 @@ export function createMemoryBackends(): MemoryBackends {
     },
     configure(...names) {
       rows = new Map(names.map((name) => [name, rows.get(name) ?? backend(name)]));
-      tell("configuration");
+      notify("configuration");
     },
     measure(name, measured) {
       rows.set(name, backend(name, { ...rows.get(name), ...measured }));
-      tell("measurements");
+      notify("measurements");
     },
     fail(name, failure) {
       failures.set(name, [failure, ...(failures.get(name) ?? [])]);
-      tell("measurements");
+      notify("measurements");
     },
     have(name, all) {
       members.set(name, all);
-      tell("measurements");
+      notify("measurements");
     },
   };
 }

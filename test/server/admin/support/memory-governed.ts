@@ -39,7 +39,7 @@ export function createMemoryGoverned(): MemoryGoverned {
   let profiles: readonly Profile[] = [];
   let issuers: readonly string[] = [];
   let budgets: readonly BudgetRecord[] = [];
-  const tell = (what: "configuration" | "measurements"): void => {
+  const notify = (what: "configuration" | "measurements"): void => {
     for (const listener of [...listeners]) listener(what);
   };
   return {
@@ -64,11 +64,11 @@ export function createMemoryGoverned(): MemoryGoverned {
       }));
       issuers = named.issuers ?? [];
       budgets = (named.budgets ?? []).map((name) => budgets.find(({ budget }) => budget === name) ?? bucket(name, 0));
-      tell("configuration");
+      notify("configuration");
     },
     spend(name, units) {
       budgets = budgets.map((row) => (row.budget === name ? bucket(name, row.used + units) : row));
-      tell("measurements");
+      notify("measurements");
     },
   };
 }

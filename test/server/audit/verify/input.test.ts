@@ -191,14 +191,14 @@ test("a heads file is an array of heads; anything else is refused with the reaso
   const head = { node: "n1", kid: "k".repeat(43), seq: 4, hash: "h".repeat(43) };
   assert.deepEqual(parseHeads(JSON.stringify([{ ...head, at: 1 }])), [head]);
   assert.deepEqual(parseHeads("[]"), []);
-  for (const [text, words] of [
+  for (const [text, pattern] of [
     ["", /not JSON/],
     ["{}", /not a JSON array/],
     ["[1]", /entry 0/],
     [JSON.stringify([head, { ...head, seq: "4" }]), /entry 1/],
     [JSON.stringify([{ ...head, hash: "x" }]), /entry 0/],
   ] as const) {
-    assert.throws(() => parseHeads(text), words);
+    assert.throws(() => parseHeads(text), pattern);
   }
 });
 

@@ -147,7 +147,7 @@ test("a request that was certainly not sent is unreachable, with the reason", as
   await gone.server.close();
   const strict = await testServer(context, echo, { refusalCodeFor: () => "not_a_member" });
   const client = await testClient(context);
-  const stranger = await testClient(context, { secret: OTHER_SECRET });
+  const outsider = await testClient(context, { secret: OTHER_SECRET });
   const ask = async (of: typeof client, address: string) => {
     const reply = await of.request(address, { kind: "propose", header: 1 }, LIMITS);
     return reply.kind === "unreachable" ? [reply.failure, reply.code] : reply.kind;
@@ -156,7 +156,7 @@ test("a request that was certainly not sent is unreachable, with the reason", as
   assert.deepEqual(await ask(client, "nowhere"), ["unreachable", "not_an_address"]);
   assert.equal((await ask(client, "does-not-exist.invalid:1"))[0], "unreachable");
   assert.deepEqual(await ask(client, strict.address), ["refused", "not_a_member"]);
-  assert.equal((await ask(stranger, strict.address))[0], "untrusted");
+  assert.equal((await ask(outsider, strict.address))[0], "untrusted");
 });
 
 test("a peer that accepts and stays silent is unreachable after the request's timeout", async (context) => {
@@ -200,7 +200,7 @@ test("a closing server aborts running requests and makes them unknown", async (c
   assert.ok(signal?.aborted);
 });
 
-test("an idle link is closed after a minute, and a closed client sends no more", async (context) => {
+test("an idle link is closed after a minute, and a closed client sends nothing further", async (context) => {
   const timing = manualTiming();
   const { address, server } = await testServer(context, echo);
   const client = await testClient(context, { timing });

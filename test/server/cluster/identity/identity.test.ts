@@ -93,11 +93,11 @@ test("TLS 1.2 is refused", async () => {
 });
 
 test("another secret is refused by both sides", async () => {
-  const [node, stranger] = await Promise.all([identityOf("n1"), identityOf("n2", { secret: OTHER_SECRET })]);
-  const checked = await meet(node, stranger);
+  const [node, outsider] = await Promise.all([identityOf("n1"), identityOf("n2", { secret: OTHER_SECRET })]);
+  const checked = await meet(node, outsider);
   assert.match(checked.error ?? "", /CERT/);
   assert.equal(checked.found, undefined);
-  const unchecked = await meet(node, stranger, { rejectUnauthorized: false });
+  const unchecked = await meet(node, outsider, { rejectUnauthorized: false });
   assert.equal(unchecked.seen, undefined);
   assert.equal(unchecked.received, "");
 });

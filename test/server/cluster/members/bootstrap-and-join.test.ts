@@ -118,13 +118,13 @@ test("each reply to a join request decides how to continue", async () => {
     [reply({ outcome: "redirect", forward_addr: "" }), { kind: "refused", reason: "it gave no reason" }],
     [reply({}), { kind: "refused", reason: "it gave no reason" }],
   ];
-  for (const [given, expected] of cases) {
+  for (const [answers, expected] of cases) {
     assert.deepEqual(
       await requestJoin(
         "x:1",
         "join",
         1_000,
-        asking(() => given),
+        asking(() => answers),
       ),
       expected,
     );

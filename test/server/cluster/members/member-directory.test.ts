@@ -12,7 +12,7 @@ import { configuration } from "../support/driver-bench.ts";
 import { memberOf, storageOf } from "../support/leader-bench.ts";
 import { silentNetwork } from "../support/network.ts";
 
-function bookOf(
+function directoryOf(
   rows: readonly Member[],
   learnt: readonly Member[] = [],
 ): MemberDirectory & { readonly peers: () => string } {
@@ -21,7 +21,7 @@ function bookOf(
   const ids = rows.map(({ id }) => id);
   state.applyConfiguration({ index: 1, term: 1, data: new Uint8Array(0) }, context, ids);
   const network = silentNetwork();
-  const book = createMemberDirectory({
+  const directory = createMemberDirectory({
     nodeId: "a",
     network,
     state: () => state,
@@ -30,7 +30,7 @@ function bookOf(
     configuration: configuration(...ids),
     applied: 5,
   });
-  return Object.assign(book, { peers: () => [...network.peers].map(([id, addr]) => `${id}=${addr}`).join(" ") });
+  return Object.assign(directory, { peers: () => [...network.peers].map(([id, addr]) => `${id}=${addr}`).join(" ") });
 }
 
 const message = (from: string, type: Message["type"]): Message => ({
@@ -51,62 +51,62 @@ const message = (from: string, type: Message["type"]): Message => ({
 });
 
 test("a node connects to the members of its configuration, or to the known addresses without one", () => {
-  const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.updateConnections();
-  assert.equal(book.peers(), "b=b:7000");
-  book.addReported([memberOf("x")]);
-  assert.equal(book.peers(), "b=b:7000");
+  const directory = directoryOf([memberOf("a"), memberOf("b")]);
+  directory.updateConnections();
+  assert.equal(directory.peers(), "b=b:7000");
+  directory.addReported([memberOf("x")]);
+  assert.equal(directory.peers(), "b=b:7000");
 
-  const blank = bookOf([], [memberOf("b"), memberOf("c")]);
+  const blank = directoryOf([], [memberOf("b"), memberOf("c")]);
   blank.updateConnections();
   assert.equal(blank.peers(), "b=b:7000 c=c:7000");
 });
 
 test("a removed member is no longer connected to, and a new one is known from then on", () => {
-  const book = bookOf([memberOf("a"), memberOf("b")]);
-  assert.equal(book.minSnapshotIndex("b"), 5);
-  assert.deepEqual(book.adopt(configuration("a", "c"), 9), ["b"]);
-  assert.deepEqual(book.ids(), ["a", "c"]);
-  assert.equal(book.minSnapshotIndex("c"), 9);
-  assert.equal(book.minSnapshotIndex("a"), 5);
-  book.updateConnections();
-  assert.equal(book.peers(), "");
+  const directory = directoryOf([memberOf("a"), memberOf("b")]);
+  assert.equal(directory.minSnapshotIndex("b"), 5);
+  assert.deepEqual(directory.adopt(configuration("a", "c"), 9), ["b"]);
+  assert.deepEqual(directory.ids(), ["a", "c"]);
+  assert.equal(directory.minSnapshotIndex("c"), 9);
+  assert.equal(directory.minSnapshotIndex("a"), 5);
+  directory.updateConnections();
+  assert.equal(directory.peers(), "");
 });
 
 test("bug 17: answers of another data directory under a known id do not count, but its other messages do", () => {
-  const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.refusalCodeFor({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
+  const directory = directoryOf([memberOf("a"), memberOf("b")]);
+  directory.refusalCodeFor({ nodeId: "b", storageId: "blank", raftAddr: "b:7000", hasJoined: false }, true);
   for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
-    assert.equal(book.comesFromMember(message("b", type)), false, type);
+    assert.equal(directory.comesFromMember(message("b", type)), false, type);
   }
-  assert.equal(book.comesFromMember(message("b", "MsgApp")), true);
-  book.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
-  assert.equal(book.comesFromMember(message("b", "MsgAppResp")), true);
+  assert.equal(directory.comesFromMember(message("b", "MsgApp")), true);
+  directory.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "b:7000", hasJoined: false }, true);
+  assert.equal(directory.comesFromMember(message("b", "MsgAppResp")), true);
 });
 
 test("while no directory of a member is known, only answers of a founder of the cluster count", () => {
-  const book = bookOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
+  const directory = directoryOf([memberOf("a"), { ...memberOf("b"), storage: "" }]);
   for (const hasJoined of [false, true, false]) {
-    book.refusalCodeFor({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
+    directory.refusalCodeFor({ nodeId: "b", storageId: "any", raftAddr: "b:7000", hasJoined }, true);
     for (const type of ["MsgAppResp", "MsgVoteResp", "MsgPreVoteResp", "MsgHeartbeatResp"] as const) {
-      assert.equal(book.comesFromMember(message("b", type)), !hasJoined, type);
+      assert.equal(directory.comesFromMember(message("b", type)), !hasJoined, type);
     }
-    assert.equal(book.comesFromMember(message("b", "MsgVote")), true);
+    assert.equal(directory.comesFromMember(message("b", "MsgVote")), true);
   }
 });
 
-test("strangers are refused by a node that hears a leader, and heard by one that may be left behind", () => {
-  const book = bookOf([memberOf("a"), memberOf("b")]);
-  const stranger = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
-  assert.equal(book.refusalCodeFor(stranger, true), "not_a_member");
-  assert.equal(book.find("x"), undefined);
-  assert.equal(book.refusalCodeFor(stranger, false), undefined);
-  assert.equal(book.find("x")?.raft_addr, "x:7000");
-  assert.equal(bookOf([]).refusalCodeFor(stranger, true), undefined);
+test("unknown members are refused by a node that has a leader, and accepted by one that may be left behind", () => {
+  const directory = directoryOf([memberOf("a"), memberOf("b")]);
+  const unknown = { nodeId: "x", storageId: storageOf("x"), raftAddr: "x:7000", hasJoined: false };
+  assert.equal(directory.refusalCodeFor(unknown, true), "not_a_member");
+  assert.equal(directory.find("x"), undefined);
+  assert.equal(directory.refusalCodeFor(unknown, false), undefined);
+  assert.equal(directory.find("x")?.raft_addr, "x:7000");
+  assert.equal(directoryOf([]).refusalCodeFor(unknown, true), undefined);
 });
 
 test("a member's own report does not replace the address in its row", () => {
-  const book = bookOf([memberOf("a"), memberOf("b")]);
-  book.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
-  assert.equal(book.find("b")?.raft_addr, "b:7000");
+  const directory = directoryOf([memberOf("a"), memberOf("b")]);
+  directory.refusalCodeFor({ nodeId: "b", storageId: storageOf("b"), raftAddr: "elsewhere:1", hasJoined: false }, true);
+  assert.equal(directory.find("b")?.raft_addr, "b:7000");
 });

@@ -109,7 +109,7 @@ test("pruning to the current members changes nothing, to fewer is one change, an
   }
 });
 
-test("a prune that would leave no member, strangers or no live quorum is refused, and nothing changes", async () => {
+test("a prune that would leave no member, unknown members or no live quorum is refused, and nothing changes", async () => {
   const cases = [
     [[], "invalid", /at least one/],
     [["a", "x"], "invalid", /not a member: x; members are a, b, c, l/],

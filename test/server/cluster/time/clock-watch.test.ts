@@ -68,13 +68,13 @@ test("a leader stays if its clock is close, no other member is heard, or the oth
   near.set({ b: 29_000, c: 29_000 });
   const alone = bench("leader", ["b", "c"]);
   alone.set({ b: HOUR, c: HOUR });
-  const odd = bench("leader");
-  odd.set({ b: HOUR, c: -HOUR });
-  for (const made of [near, alone, odd]) {
+  const unusual = bench("leader");
+  unusual.set({ b: HOUR, c: -HOUR });
+  for (const made of [near, alone, unusual]) {
     made.look(10);
     assert.deepEqual(made.handedOver, []);
   }
-  assert.deepEqual([near.isReluctant(), alone.isReluctant(), odd.isReluctant()], [false, true, false]);
+  assert.deepEqual([near.isReluctant(), alone.isReluctant(), unusual.isReluctant()], [false, true, false]);
 });
 
 test("a clock that is off is reported once, and once when it is right again", () => {
@@ -97,7 +97,7 @@ test("a clock that is off is reported once, and once when it is right again", ()
 });
 
 test("a log ahead of the members' clocks is reported once, with the clock that applies, and once when it is right again", () => {
-  for (const [level, words] of [
+  for (const [level, message] of [
     [5, /windows, suspensions and expiries use the members' clocks/],
     [4, /shared budgets are not served/],
   ] as const) {
@@ -109,7 +109,7 @@ test("a log ahead of the members' clocks is reported once, with the clock that a
     made.look(3);
     assert.equal(made.lines.length, 1);
     assert.match(made.lines[0]?.message ?? "", /the time of the log is 596 s ahead of the members' clocks/);
-    assert.match(made.lines[0]?.message ?? "", words);
+    assert.match(made.lines[0]?.message ?? "", message);
     made.setLog(0, level);
     made.look(2);
     assert.deepEqual(

@@ -117,8 +117,8 @@ test("a closed port, an unresolvable name and an invalid address are unreachable
 
 test("another secret is reported as such by the dialing side, whichever side objects", async (context) => {
   const { listener } = await testListener(context);
-  const stranger = await identityOf("n2", { secret: OTHER_SECRET });
-  assert.equal((await failure(await optionsOf(listener.address, { identity: stranger }))).kind, "untrusted");
+  const outsider = await identityOf("n2", { secret: OTHER_SECRET });
+  assert.equal((await failure(await optionsOf(listener.address, { identity: outsider }))).kind, "untrusted");
   const half = await identityOf("n2", { secret: OTHER_SECRET, previous: SECRET });
   const trusting = { ...half, dialCredentials: () => half.dialCredentials().slice(0, 1) };
   assert.equal((await failure(await optionsOf(listener.address, { identity: trusting }))).kind, "untrusted");
@@ -128,7 +128,7 @@ test("while the secret changes, nodes reach each other with one certificate or t
   const before = { secret: OTHER_SECRET };
   const between = { secret: SECRET, previous: OTHER_SECRET };
   const after = { secret: SECRET };
-  const reach = async (server: object, client: object): Promise<string> => {
+  const dialOutcome = async (server: object, client: object): Promise<string> => {
     const { listener } = await testListener(context, { identity: await identityOf("n1", server) });
     const identity = await identityOf("n2", client);
     const link = await dial(await optionsOf(listener.address, { identity })).catch((error: DialError) => error.kind);
@@ -136,12 +136,12 @@ test("while the secret changes, nodes reach each other with one certificate or t
     link.close();
     return "up";
   };
-  assert.equal(await reach(before, between), "up");
-  assert.equal(await reach(between, before), "up");
-  assert.equal(await reach(between, between), "up");
-  assert.equal(await reach(after, between), "up");
-  assert.equal(await reach(between, after), "up");
-  assert.equal(await reach(after, before), "untrusted");
+  assert.equal(await dialOutcome(before, between), "up");
+  assert.equal(await dialOutcome(between, before), "up");
+  assert.equal(await dialOutcome(between, between), "up");
+  assert.equal(await dialOutcome(after, between), "up");
+  assert.equal(await dialOutcome(between, after), "up");
+  assert.equal(await dialOutcome(after, before), "untrusted");
 });
 
 test("a refusal has the peer's code", async (context) => {

@@ -156,10 +156,10 @@ test("plain HTTP, plain garbage and a port scan are closed and counted", async (
 test("another secret, a missing certificate and an expired one are counted and get no answer", async (context) => {
   const node = await identityOf("n1");
   const { listener, log } = await testListener(context);
-  const stranger = await identityOf("n2", { secret: OTHER_SECRET });
+  const outsider = await identityOf("n2", { secret: OTHER_SECRET });
   const expired = await identityOf("n2", { now: () => Date.now() - 400 * 86_400_000 });
   const tries = [
-    rawPeer(listener.address, stranger, { rejectUnauthorized: false }),
+    rawPeer(listener.address, outsider, { rejectUnauthorized: false }),
     rawPeer(listener.address, node, { secureContext: undefined, ca: node.caCertificate } as object),
     rawPeer(listener.address, expired),
   ];

@@ -80,7 +80,7 @@ test("with reserved bounds nothing is charged above the limit; with estimates, a
   }
 });
 
-test("a dead process strands its grant until the window ends, and no more", (t) => {
+test("a dead process strands only its grant, and only until the window ends", (t) => {
   const plan = { ...CALM, windowMs: 60_000, load: [60, 60, 60] };
   const whole = simulate(plan);
   const broken = simulate({ ...plan, restarts: 0.2 });

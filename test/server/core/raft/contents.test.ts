@@ -30,14 +30,17 @@ interface Node {
   readonly log: MemoryLog;
 }
 
-interface Given {
+interface NodeContents {
   readonly texts: readonly string[];
   readonly term: number;
   readonly commit: number;
   readonly maxMessageBytes?: number;
 }
 
-function nodeOf(id: string, { texts, term, commit, maxMessageBytes = WIDE_LIMITS.maxMessageBytes }: Given): Node {
+function nodeOf(
+  id: string,
+  { texts, term, commit, maxMessageBytes = WIDE_LIMITS.maxMessageBytes }: NodeContents,
+): Node {
   const log = createMemoryLog({ snapshot: { index: 1, term: 1, configuration: VOTERS } });
   log.append(entriesOf(texts));
   log.setHardState({ term, vote: undefined, commit });
@@ -83,7 +86,7 @@ function lead(node: Node, writes: readonly string[]): void {
 }
 
 /** Exchanges this many heartbeats between the two. */
-function talk(a: Node, b: Node): void {
+function exchangeMessages(a: Node, b: Node): void {
   for (let beat = 0; beat < 6; beat += 1) {
     a.raft.tick();
     for (let round = 0; round < 4; round += 1) {
@@ -137,7 +140,7 @@ for (const { title, leads, writes, commit, maxMessageBytes } of [
     const a = nodeOf("a", { ...leads, commit: 2, ...(maxMessageBytes !== undefined && { maxMessageBytes }) });
     const b = nodeOf("b", { texts: LOST, term: 3, commit });
     lead(a, writes);
-    talk(a, b);
+    exchangeMessages(a, b);
     assert.equal(a.raft.status().loss?.heldBy, "b");
     assert.notEqual(b.raft.status().loss, undefined);
     assert.deepEqual(textsOf(b), LOST, "nothing is mixed");
@@ -150,7 +153,7 @@ test("equal logs, a shorter log, and uncommitted extra entries are not a loss", 
     const a = nodeOf("a", { texts: LOST, term: 3, commit: 5 });
     const b = nodeOf("b", { texts, term: 3, commit: 1 });
     lead(a, ["later"]);
-    talk(a, b);
+    exchangeMessages(a, b);
     assert.equal(a.raft.status().loss, undefined, String(texts));
     assert.equal(b.raft.status().loss, undefined, String(texts));
     assert.deepEqual(textsOf(b), [...LOST, "4:", "4:later"]);

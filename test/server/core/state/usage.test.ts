@@ -63,10 +63,10 @@ test("the last units of a limit are granted in useful pieces", () => {
   const at = cluster("n1", "n2", "n3");
   const inc = begin(at, "n1");
   let granted = 0;
-  let asks = 0;
-  for (; granted < 1_000; asks += 1) granted = ask(at, "n1", inc, { want: 1_000 })[0]?.granted ?? 0;
+  let requestCount = 0;
+  for (; granted < 1_000; requestCount += 1) granted = ask(at, "n1", inc, { want: 1_000 })[0]?.granted ?? 0;
   assert.equal(granted, 1_000);
-  assert.ok(asks < 40, `${asks} reports`);
+  assert.ok(requestCount < 40, `${requestCount} reports`);
   assert.deepEqual(ask(at, "n1", inc, { want: 1 })[0], {
     b: "b/team",
     w: WINDOW,

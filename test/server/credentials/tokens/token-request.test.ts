@@ -60,7 +60,7 @@ test("the grant is sent as a form, with scopes if there are any, and no refresh 
   assert.equal(formOf(endpoint.requests.at(-1) as Recorded)["scope"], "a b");
 });
 
-test("an endpoint that accepts only the header is detected once, and ids are encoded no more than necessary", async () => {
+test("an endpoint that accepts only the header is detected once, and ids are encoded only where necessary", async () => {
   const isBasic = (request: Recorded): boolean => headerOf(request, "authorization") !== undefined;
   for (const [status, headers] of [
     [401, [...JSON_TYPE, 'WWW-Authenticate: Basic realm="x", error="invalid_client"']],

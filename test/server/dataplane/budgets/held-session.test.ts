@@ -4,14 +4,15 @@ import { test } from "node:test";
 import { expressionCost } from "../../../../src/server/core/budgets/index.ts";
 import { readUsage } from "../../../../src/server/core/state/index.ts";
 import { createCluster, MINUTE } from "../../core/budgets/cluster.ts";
-import { ask, flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf, tokens } from "./support.ts";
+import { flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf, startReservation, tokens } from "./support.ts";
 
 async function opened(limit: number, flat = 5) {
   const cluster = createCluster(["n1", "n2"]);
   const node = openNode(cluster);
   const rule = ruleOf(limit);
   const broken: number[] = [];
-  const open = () => ask(() => node.budgets.reserveSession(flatOf(rule, flat), () => void broken.push(cluster.now)));
+  const open = () =>
+    startReservation(() => node.budgets.reserveSession(flatOf(rule, flat), () => void broken.push(cluster.now)));
   const asked = open();
   await node.exchange();
   return { cluster, node, rule, broken, open, session: heldOf(asked) };
@@ -86,7 +87,7 @@ test("a session that ended before the cluster answers is not broken", async () =
   session.spend(tokens(90));
   // Before the cluster learns of it, another node takes the rest.
   const other = openNode(cluster, "n2");
-  const rest = ask(() => other.budgets.reserve(flatOf(rule, 10)));
+  const rest = startReservation(() => other.budgets.reserve(flatOf(rule, 10)));
   await other.exchange();
   heldOf(rest).settle(undefined);
   session.settle();
@@ -113,7 +114,7 @@ test("an answer without a computable price costs as much as the session's start"
   const { node } = await opened(1_000);
   const rule = ruleOf(1_000, { costType: "CEL", cost: expressionCost(() => ({ kind: "error", message: "no" })) });
   const spending = spendingOf(rule, 0, { demand: { kind: "flat", units: 4 } });
-  const asked = ask(() => node.budgets.reserveSession(spending, () => undefined));
+  const asked = startReservation(() => node.budgets.reserveSession(spending, () => undefined));
   await node.exchange();
   const session = heldOf(asked);
   session.spend(tokens(100));

@@ -3,16 +3,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WAIT_MS } from "../../../../src/server/core/budgets/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
-import { ask, heldOf, openNode, provisioned, refusalOf, ruleOf, spendingOf, tokens } from "./support.ts";
+import { heldOf, openNode, provisioned, refusalOf, ruleOf, spendingOf, startReservation, tokens } from "./support.ts";
 
 test("while a leader is known and the request for units is running, a busy machine is awaited for at most two seconds", async () => {
   const node = openNode(createCluster(["n1"]));
-  const served = ask(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const served = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.pass(1_900);
   assert.equal(served.now, undefined);
   await node.exchange();
   heldOf(served).release();
-  const refused = ask(() => node.budgets.reserve(spendingOf(ruleOf(100), 60)));
+  const refused = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 60)));
   await node.pass(1_950);
   assert.equal(refused.now, undefined);
   await node.pass(50);

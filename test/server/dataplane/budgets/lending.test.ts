@@ -5,11 +5,11 @@ import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
 import { createCluster, holdingsOf, usageOf } from "../../core/budgets/cluster.ts";
 import { randomOf } from "../../core/budgets/plan.ts";
 import { type LendingNode, openLendingNode } from "./lending.ts";
-import { type Asked, ask, ruleOf, spendingOf, tokens } from "./support.ts";
+import { type Reservation, ruleOf, spendingOf, startReservation, tokens } from "./support.ts";
 
 const DAY = 86_400_000;
 
-async function until(lending: LendingNode, asked: readonly Asked<unknown>[]): Promise<void> {
+async function until(lending: LendingNode, asked: readonly Reservation<unknown>[]): Promise<void> {
   for (let steps = 0; steps < 100 && asked.some(({ now }) => now === undefined); steps += 1) await lending.step();
   assert.ok(
     asked.every(({ now }) => now !== undefined),
@@ -17,7 +17,7 @@ async function until(lending: LendingNode, asked: readonly Asked<unknown>[]): Pr
   );
 }
 
-const admitted = (asked: readonly Asked<Charge>[]): readonly Charge[] =>
+const admitted = (asked: readonly Reservation<Charge>[]): readonly Charge[] =>
   asked.flatMap(({ now }) => (now === undefined || now instanceof Error ? [] : [now]));
 
 test("of 100 concurrent calls over four processes on a budget for 10, exactly 10 pass, wherever they arrive", async () => {
@@ -27,7 +27,7 @@ test("of 100 concurrent calls over four processes on a budget for 10, exactly 10
     const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
     const asked = Array.from({ length: 100 }, (_, at) => {
       const process = lending.borrowers[at < ofFirst ? 0 : at % 4];
-      return ask<Charge>(() => process!.budgets.reserve(spending));
+      return startReservation<Charge>(() => process!.budgets.reserve(spending));
     });
     await until(lending, asked);
     const passed = admitted(asked);
@@ -46,7 +46,7 @@ test("the last unit goes to any process that asks, even if another held it", asy
   let passed = 0;
   // Sequential requests by turns: each process prefetches what it will not use.
   for (let count = 0; count < 60; count += 1) {
-    const one = ask<Charge>(() =>
+    const one = startReservation<Charge>(() =>
       lending.borrowers[count % 4]!.budgets.reserve(spendingOf(rule, 1, { averageKey: "one" })),
     );
     await until(lending, [one]);
@@ -65,7 +65,7 @@ test("reservations of a killed process are charged, and its unused units are ava
   const lending = openLendingNode(cluster, { processes: 2 });
   const rule = ruleOf(1_000, { windowMs: DAY });
   const held = Array.from({ length: 5 }, () =>
-    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
+    startReservation<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
   );
   await until(lending, held);
   admitted(held)[0]?.settle(tokens(60));
@@ -76,7 +76,7 @@ test("reservations of a killed process are charged, and its unused units are ava
   // 60 spent and 400 held; prefetched, at most two requests like the earlier ones.
   assert.ok(used >= 460 && used <= 660, `${used} charged`);
   const rest = Array.from({ length: 10 }, () =>
-    ask<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
+    startReservation<Charge>(() => lending.borrowers[0]!.budgets.reserve(spendingOf(rule, 100, { averageKey: "one" }))),
   );
   await until(lending, rest);
   assert.equal(admitted(rest).length, Math.floor((1_000 - used) / 100));
@@ -87,17 +87,19 @@ test("a process that hangs keeps its loan, and the others are not refused as exh
   const lending = openLendingNode(cluster, { processes: 2 });
   const [still, other] = lending.borrowers;
   const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
-  const first = ask<Charge>(() => still!.budgets.reserve(spending));
+  const first = startReservation<Charge>(() => still!.budgets.reserve(spending));
   await until(lending, [first]);
   still!.isStopped = true;
-  const asked = Array.from({ length: 12 }, () => ask<Charge>(() => other!.budgets.reserve(spending)));
+  const asked = Array.from({ length: 12 }, () => startReservation<Charge>(() => other!.budgets.reserve(spending)));
   await until(lending, asked);
   const passed = admitted(asked).length;
   assert.ok(passed >= 6 && passed <= 9, `${passed} passed beside one that may use two more`);
   for (const { now } of asked) if (now instanceof Error) assert.equal(now.code, "budget_unavailable");
   for (const charge of [...admitted([first]), ...admitted(asked)]) charge.settle(tokens(1));
   still!.isStopped = false;
-  const rest = Array.from({ length: 10 - passed }, () => ask<Charge>(() => other!.budgets.reserve(spending)));
+  const rest = Array.from({ length: 10 - passed }, () =>
+    startReservation<Charge>(() => other!.budgets.reserve(spending)),
+  );
   await until(lending, rest);
   assert.equal(admitted(rest).length, 9 - passed, "what the stopped process did not use is granted to the other");
   for (const { now } of rest) if (now instanceof Error) assert.equal(now.code, "budget_exhausted");
@@ -108,14 +110,14 @@ test("an answer that predates units released by another process does not refuse 
   const lending = openLendingNode(cluster, { processes: 2 });
   const [first, second] = lending.borrowers;
   const spending = spendingOf(ruleOf(300, { windowMs: DAY }), 167, { averageKey: "one" });
-  const held = ask<Charge>(() => first!.budgets.reserve(spending));
+  const held = startReservation<Charge>(() => first!.budgets.reserve(spending));
   await until(lending, [held]);
-  const refused = ask<Charge>(() => second!.budgets.reserve(spending));
+  const refused = startReservation<Charge>(() => second!.budgets.reserve(spending));
   await until(lending, [refused]);
   assert.equal((refused.now as { code?: string }).code, "budget_exhausted");
   admitted([held])[0]!.release();
   second!.isDelayed = true;
-  const again = ask<Charge>(() => second!.budgets.reserve(spending));
+  const again = startReservation<Charge>(() => second!.budgets.reserve(spending));
   // The second process still has the old answer during these ticks.
   for (let steps = 0; steps < 3; steps += 1) await lending.step();
   second!.isDelayed = false;
@@ -124,7 +126,7 @@ test("an answer that predates units released by another process does not refuse 
 });
 
 interface Under {
-  readonly asked: Asked<Charge>;
+  readonly asked: Reservation<Charge>;
   readonly bound: number;
   readonly actual: number;
   readonly endsAt: number;
@@ -191,7 +193,7 @@ async function simulate(
         const bound = 2 + below(below(4) === 0 ? 400 : 60);
         made += 1;
         const spending = spendingOf(rule, bound, { averageKey: isHard ? String(made) : "alike" });
-        const asked = ask<Charge>(() => process.budgets.reserve(spending));
+        const asked = startReservation<Charge>(() => process.budgets.reserve(spending));
         requests.push({
           asked,
           bound,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createCluster } from "../../core/budgets/cluster.ts";
-import { ask, flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf } from "./support.ts";
+import { flatOf, heldOf, openNode, refusalOf, ruleOf, spendingOf, startReservation } from "./support.ts";
 
 test("a budget with a remainder says what the request needs, and what is left if it is the caller's own", async () => {
   const rows = [
@@ -21,16 +21,16 @@ test("a budget with a remainder says what the request needs, and what is left if
   for (const { isShared, hasOutputLimit, message } of rows) {
     const node = openNode(createCluster(["n1"]));
     const rule = ruleOf(1_000, { isShared });
-    const used = ask(() => node.budgets.reserve(flatOf(rule, 930)));
+    const used = startReservation(() => node.budgets.reserve(flatOf(rule, 930)));
     await node.exchange();
     heldOf(used).settle(undefined);
     // A request is running, beside which none of unknown size may run.
-    const held = ask(() => node.budgets.reserve(flatOf(rule, 10)));
+    const held = startReservation(() => node.budgets.reserve(flatOf(rule, 10)));
     await node.exchange();
     heldOf(held);
     const output = hasOutputLimit ? 100 : 16_384;
     const demand = { kind: "tokens", bounds: { input: 0, output, hasOutputLimit } } as const;
-    const asked = ask(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
+    const asked = startReservation(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
     await node.exchange();
     const refusal = refusalOf(asked);
     assert.equal(refusal.code, "budget_exhausted");

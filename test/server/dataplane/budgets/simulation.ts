@@ -13,7 +13,7 @@ import { TICK_MS } from "../../../../src/server/core/budgets/index.ts";
 import type { Charge } from "../../../../src/server/dataplane/budgets/index.ts";
 import { createCluster, holdingsOf, usageOf } from "../../core/budgets/cluster.ts";
 import { randomOf } from "../../core/budgets/simulation.ts";
-import { type Asked, ask, openNode, ruleOf, spendingOf, type TestNode, tokens } from "./support.ts";
+import { openNode, type Reservation, ruleOf, spendingOf, startReservation, type TestNode, tokens } from "./support.ts";
 
 const DAY = 86_400_000;
 /** Validity of an answer. */
@@ -53,11 +53,11 @@ interface Outcome {
 }
 
 interface Request {
-  readonly asked: Asked<Charge>;
+  readonly asked: Reservation<Charge>;
   readonly bound: number;
   readonly actual: number;
   readonly endsAt: number;
-  readonly fate: "complete" | "untold" | "broken" | "left" | "unsent";
+  readonly outcome: "complete" | "untold" | "broken" | "left" | "unsent";
   failsOver: boolean;
   isCounted: boolean;
   /** Usage of finished attempts. */
@@ -96,15 +96,24 @@ export async function simulate(plan: Plan): Promise<Outcome> {
 
   const begin = (process: Process): void => {
     const bound = 2 + below(below(4) === 0 ? 400 : 60);
-    const fate = random();
+    const outcome = random();
     made += 1;
     const spending = spendingOf(rule, bound, { averageKey: plan.isHard ? String(made) : "alike" });
     process.requests.push({
-      asked: ask(() => process.node.budgets.reserve(spending)),
+      asked: startReservation(() => process.node.budgets.reserve(spending)),
       bound,
       actual: 1 + below(bound),
       endsAt: cluster.now + below(1_500),
-      fate: fate < 0.6 ? "complete" : fate < 0.7 ? "untold" : fate < 0.8 ? "broken" : fate < 0.9 ? "left" : "unsent",
+      outcome:
+        outcome < 0.6
+          ? "complete"
+          : outcome < 0.7
+            ? "untold"
+            : outcome < 0.8
+              ? "broken"
+              : outcome < 0.9
+                ? "left"
+                : "unsent",
       failsOver: random() < plan.failovers,
       isCounted: false,
       before: 0,
@@ -120,9 +129,9 @@ export async function simulate(plan: Plan): Promise<Outcome> {
       refused(request, now.code);
       return false;
     }
-    const { fate, actual } = request;
+    const { outcome, actual } = request;
     const isOver = cluster.now >= request.endsAt;
-    if (fate === "unsent") {
+    if (outcome === "unsent") {
       if (isOver) end(request, now, () => now.release(), 0);
       return !isOver;
     }
@@ -144,9 +153,9 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     }
     const known = request.flowed > 0 ? request.flowed : undefined;
     const unknown = known ?? now.reserved;
-    if (fate === "complete") end(request, now, () => now.settle(tokens(actual)), request.before + actual);
-    else if (fate === "untold") end(request, now, () => now.settle(undefined), request.before + unknown);
-    else if (fate === "left") end(request, now, () => now.abort(undefined), request.before + unknown);
+    if (outcome === "complete") end(request, now, () => now.settle(tokens(actual)), request.before + actual);
+    else if (outcome === "untold") end(request, now, () => now.settle(undefined), request.before + unknown);
+    else if (outcome === "left") end(request, now, () => now.abort(undefined), request.before + unknown);
     else end(request, now, () => now.abort(known === undefined ? undefined : tokens(known)), request.before + unknown);
     return false;
   };
@@ -155,7 +164,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     run();
     run();
     charge.release();
-    assert.equal(charge.spent, metered, `${request.fate}: charged is not metered`);
+    assert.equal(charge.spent, metered, `${request.outcome}: charged is not metered`);
     charged += metered;
     excess += Math.max(0, metered - charge.reserved);
     counts.completed += 1;
@@ -180,9 +189,9 @@ export async function simulate(plan: Plan): Promise<Outcome> {
       if (isFaulty && random() < plan.delay) continue;
       if (isFaulty && random() < plan.doubling)
         cluster.apply({ ...posted.report, node: id, id: 0, sentAt: 0, shares: [] });
-      const fate = isFaulty ? random() : 1;
-      if (fate < plan.loss / 2) posted.lose();
-      else if (fate < plan.loss) posted.applyOnly();
+      const outcome = isFaulty ? random() : 1;
+      if (outcome < plan.loss / 2) posted.lose();
+      else if (outcome < plan.loss) posted.applyOnly();
       else posted.deliver();
       noteLeft();
     }

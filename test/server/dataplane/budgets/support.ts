@@ -214,35 +214,37 @@ export const tokens = (output: number, input = 0): Usage => ({
 type Decision<Held = Charge> = Held | GatewayError | undefined;
 
 /** Result of a reservation; `now` is undefined while it waits. */
-export interface Asked<Held> {
+export interface Reservation<Held> {
   readonly now: Decision<Held>;
 }
 
-export function ask<Held extends Charge | SessionCharge>(reserve: () => Held | Promise<Held>): Asked<Held> {
-  const asked: { now: Decision<Held> } = { now: undefined };
+export function startReservation<Held extends Charge | SessionCharge>(
+  reserve: () => Held | Promise<Held>,
+): Reservation<Held> {
+  const reservation: { now: Decision<Held> } = { now: undefined };
   const refused = (error: unknown): void => {
     assert.ok(error instanceof GatewayError, String(error));
-    asked.now = error;
+    reservation.now = error;
   };
   try {
     const held = reserve();
-    if (!(held instanceof Promise)) asked.now = held;
+    if (!(held instanceof Promise)) reservation.now = held;
     else
       held.then((it) => {
-        asked.now = it;
+        reservation.now = it;
       }, refused);
   } catch (error) {
     refused(error);
   }
-  return asked;
+  return reservation;
 }
 
-export function heldOf<Held extends Charge | SessionCharge>({ now }: Asked<Held>): Held {
+export function heldOf<Held extends Charge | SessionCharge>({ now }: Reservation<Held>): Held {
   if (now === undefined || now instanceof GatewayError) assert.fail(`not held: ${now?.message ?? "it waits"}`);
   return now;
 }
 
-export function refusalOf({ now }: Asked<Charge | SessionCharge>): GatewayError {
+export function refusalOf({ now }: Reservation<Charge | SessionCharge>): GatewayError {
   assert.ok(now instanceof GatewayError, now === undefined ? "it waits" : "it is held");
   return now;
 }
@@ -252,10 +254,15 @@ export async function provisioned(limit = 1_000) {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);
   const rule = ruleOf(limit);
-  const first = ask(() => node.budgets.reserve(flatOf(rule, Math.floor(limit / 4))));
+  const first = startReservation(() => node.budgets.reserve(flatOf(rule, Math.floor(limit / 4))));
   await node.exchange();
   heldOf(first).release();
-  return { node, rule, cluster, reserve: (units: number) => ask(() => node.budgets.reserve(flatOf(rule, units))) };
+  return {
+    node,
+    rule,
+    cluster,
+    reserve: (units: number) => startReservation(() => node.budgets.reserve(flatOf(rule, units))),
+  };
 }
 
 export function usageIn(cluster: ReturnType<typeof createCluster>) {

@@ -6,7 +6,7 @@ import { createOwnCards } from "../../../../src/server/dataplane/index.ts";
 import { compileFrontedServer, openOrigins } from "../../../../src/server/upstream/index.ts";
 import { reply, scriptedUpstream } from "../../../e2e/support/upstream.ts";
 import { atEnd } from "../../../e2e/support/wait.ts";
-import { quietPresenter } from "../../credentials/quiet-presenter.ts";
+import { staticKeyPresenter } from "../../credentials/static-key-presenter.ts";
 
 const file = { after };
 const MINUTE = 60_000;
@@ -33,7 +33,7 @@ test("a card is fetched every five minutes, shown for a day while its agent is d
   const warn = (): void => {
     warned += 1;
   };
-  const cards = createOwnCards({ origins, presenter: quietPresenter(), now: () => now, log: { warn } });
+  const cards = createOwnCards({ origins, presenter: staticKeyPresenter(), now: () => now, log: { warn } });
   const version = async (): Promise<unknown> => {
     try {
       return (await cards.of(agent, PUBLIC_URL, TERMS))["version"];

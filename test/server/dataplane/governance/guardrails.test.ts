@@ -11,7 +11,7 @@ import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 import type { GuardResult } from "../../../../src/server/snapshot/index.ts";
 
 const REQUEST = { requestId: "r1", hop: "llm", route: "chat_completions", to: "sim", model: "m" } as const;
-const STANDING = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as EffectiveProfile;
+const EFFECTIVE = { caller: ANONYMOUS, profile: { name: "team" } } as unknown as EffectiveProfile;
 const NOTHING = { decisions: [], skipped: [], annotations: [], shadow: [], fpeDomainTooSmall: 0 };
 const FOUND = { byDetector: [], failures: [] };
 
@@ -44,7 +44,7 @@ function settled(judgement: Judgement | undefined, failures: GuardResult["failur
   };
   const metrics = createGuardrailMetrics(createInstruments(), log, () => performance.now());
   const guarded: GuardResult = { found: { ...FOUND, failures }, judgement, failures };
-  const outcome = settleInspection(guarded, REQUEST, STANDING, { trail, metrics, log });
+  const outcome = settleInspection(guarded, REQUEST, EFFECTIVE, { trail, metrics, log });
   return { ...outcome, records, warned };
 }
 
@@ -123,7 +123,7 @@ test("a detector with too many findings refuses a request by its length, and an 
   assert.equal(asked?.code, "body_too_large");
   const metrics = createGuardrailMetrics(createInstruments(), nullLog, () => performance.now());
   const judged = { guarded: { judgement: undefined, failures: [failure] }, shadow: {}, isOversize: false };
-  const { error } = settleAnswer(judged, REQUEST, STANDING, { trail: undefined, metrics, log: nullLog });
+  const { error } = settleAnswer(judged, REQUEST, EFFECTIVE, { trail: undefined, metrics, log: nullLog });
   assert.deepEqual([error?.code, error?.by?.name], ["guardrail_error", "detector pii"]);
   assert.match(String(error?.message), /detector pii finds more than 20000 places in the answer/);
 });

@@ -50,7 +50,7 @@ test("each request of a connection belongs to the key it presents", () => {
 test("a change after the last request of a connection applies to the next", () => {
   const changes: readonly (readonly [
     string,
-    (scene: ReturnType<typeof start>, id: string) => void,
+    (started: ReturnType<typeof start>, id: string) => void,
     string | undefined,
   ])[] = [
     ["nothing", () => undefined, "k first"],
@@ -61,14 +61,14 @@ test("a change after the last request of a connection applies to the next", () =
     ["the time", ({ clock }) => clock.advance(3_600_000), undefined],
   ];
   for (const [what, change, expected] of changes) {
-    const scene = start();
-    const expires_at = scene.clock.now() + 3_600_000;
-    const { text, stored } = scene.keys.mint({ name: "k", profile: "first", expires_at });
+    const started = start();
+    const expires_at = started.clock.now() + 3_600_000;
+    const { text, stored } = started.keys.mint({ name: "k", profile: "first", expires_at });
     const socket = new Socket();
-    assert.equal(scene.ask(socket, ...bearer(text)), "k first", what);
-    assert.equal(scene.ask(socket, ...bearer(text)), "k first", what);
-    change(scene, stored.id);
-    assert.equal(scene.ask(socket, ...bearer(text)), expected, what);
+    assert.equal(started.ask(socket, ...bearer(text)), "k first", what);
+    assert.equal(started.ask(socket, ...bearer(text)), "k first", what);
+    change(started, stored.id);
+    assert.equal(started.ask(socket, ...bearer(text)), expected, what);
   }
 });
 

@@ -12,7 +12,7 @@ import type { EffectiveProfile } from "../../../../src/server/dataplane/governan
 import { createDecisionMetrics } from "../../../../src/server/dataplane/governance/metrics.ts";
 import type { DecisionRecord } from "../../../../src/server/dataplane/ports.ts";
 
-const standings = ["team", "mcp", 'a "quoted" one'].map(
+const effectiveProfiles = ["team", "mcp", 'a "quoted" one'].map(
   (name) => ({ caller: ANONYMOUS, profile: { name, budget: { name: "month" } } }) as unknown as EffectiveProfile,
 );
 const metrics = createDecisionMetrics(createInstruments());
@@ -69,10 +69,10 @@ const request = fc.record({
 test("for any requests each record equals the one without a template", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(request, fc.nat({ max: 3 }), fc.nat({ max: 2 })), { maxLength: 40 }), (made) => {
-      for (const [{ name, ...asked }, which, whose] of made) {
+      for (const [{ name, ...asked }, which, callerAt] of made) {
         const decided: DecidedRequest = { ...asked, ...(name !== undefined && { name }) };
         const by = decisions[which] ?? assert.fail();
-        const record = recorded(verdictOf(by), decided, standings[whose] ?? assert.fail());
+        const record = recorded(verdictOf(by), decided, effectiveProfiles[callerAt] ?? assert.fail());
         assert.equal(eventText(record), withoutTemplate(record));
         assert.deepEqual(record.controls, [...new Set(by.controls)]);
         assert.equal(record.data["request"], decided.requestId);
@@ -84,15 +84,15 @@ test("for any requests each record equals the one without a template", () => {
 
 test("the second record of a kind is made from the first, until the rule is another object", () => {
   const plain = { hop: "llm", route: "messages", to: "sim", model: "m" } as const;
-  const [standing] = standings;
+  const [effectiveProfile] = effectiveProfiles;
   const [first, second] = ["0b5c8a52", "0b5c8a53"].map((requestId) =>
-    recorded(verdictOf(decisions[0] ?? assert.fail()), { ...plain, requestId }, standing ?? assert.fail()),
+    recorded(verdictOf(decisions[0] ?? assert.fail()), { ...plain, requestId }, effectiveProfile ?? assert.fail()),
   );
   assert.equal(first?.prepared?.template, second?.prepared?.template);
   assert.match(eventText(first ?? assert.fail()), /"request":"0b5c8a52"/);
   assert.match(eventText(second ?? assert.fail()), /"request":"0b5c8a53"/);
   const reloaded = { ...(decisions[0] ?? assert.fail()), rule: "renamed" };
-  const third = recorded(verdictOf(reloaded), { ...plain, requestId: "0b5c8a54" }, standing ?? assert.fail());
+  const third = recorded(verdictOf(reloaded), { ...plain, requestId: "0b5c8a54" }, effectiveProfile ?? assert.fail());
   assert.notEqual(third.prepared?.template, first?.prepared?.template);
   assert.match(eventText(third), /"rule":"renamed"/);
 });
@@ -107,7 +107,7 @@ test("several rules, skipped rules and errors have no template", () => {
   ];
   for (const verdict of verdicts) {
     const asked = { requestId: "r1", hop: "llm", route: "messages", to: "sim", model: "m" } as const;
-    assert.equal(recorded(verdict, asked, standings[0] ?? assert.fail()).prepared, undefined);
+    assert.equal(recorded(verdict, asked, effectiveProfiles[0] ?? assert.fail()).prepared, undefined);
   }
 });
 
@@ -116,11 +116,11 @@ test("model names invented by clients are not kept forever", () => {
   const templates: WeakRef<object>[] = [];
   for (let at = 0; at < 20_000; at += 1) {
     const asked = { requestId: `r-${at}`, hop: "llm", route: "messages", to: "sim", model: `model ${at}` } as const;
-    const record = recorded(verdictOf(by), asked, standings[0] ?? assert.fail());
+    const record = recorded(verdictOf(by), asked, effectiveProfiles[0] ?? assert.fail());
     assert.equal(eventText(record), withoutTemplate(record));
     templates.push(new WeakRef(record.prepared?.template ?? assert.fail()));
   }
   const again = { requestId: "r-0", hop: "llm", route: "messages", to: "sim", model: "model 0" } as const;
-  const record = recorded(verdictOf(by), again, standings[0] ?? assert.fail());
+  const record = recorded(verdictOf(by), again, effectiveProfiles[0] ?? assert.fail());
   assert.notEqual(record.prepared?.template, templates[0]?.deref());
 });

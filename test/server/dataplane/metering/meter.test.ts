@@ -317,14 +317,14 @@ test("a stream is charged as it flows, at the first count and then after enough 
   meter.beginAttempt({ name: "p" }, "claude-x", "messages");
   meter.beginAnswer(200, STREAM);
   const seen: (number | undefined)[] = [];
-  const tell = (event: unknown): void => {
+  const record = (event: unknown): void => {
     meter.readEvent(JSON.stringify(event));
     seen.push(charge?.spent);
   };
-  tell({ type: "message_start", message: { usage: { input_tokens: 100, output_tokens: 1 } } });
-  tell({ type: "message_delta", usage: { output_tokens: 200 } });
-  tell({ type: "message_delta", usage: { output_tokens: 257 } });
-  tell({ type: "message_delta", usage: { output_tokens: 300 } });
+  record({ type: "message_start", message: { usage: { input_tokens: 100, output_tokens: 1 } } });
+  record({ type: "message_delta", usage: { output_tokens: 200 } });
+  record({ type: "message_delta", usage: { output_tokens: 257 } });
+  record({ type: "message_delta", usage: { output_tokens: 300 } });
   assert.deepEqual(seen, [101, 101, 357, 357]);
   meter.endAnswer();
   meter.endAttempt("answered");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSessionMeter, createUsageMetrics } from "../../../../src/server/dataplane/metering/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
-import { ask, flatOf, heldOf, openNode, ruleOf } from "../budgets/support.ts";
+import { flatOf, heldOf, openNode, ruleOf, startReservation } from "../budgets/support.ts";
 
 const done = (id: string, input: number, output: number): Buffer =>
   Buffer.from(
@@ -16,7 +16,7 @@ const done = (id: string, input: number, output: number): Buffer =>
 test("each response of a session is charged once, beside its flat cost, and counted with or without a budget", async () => {
   for (const pays of [true, false]) {
     const node = openNode(createCluster(["n1"]));
-    const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+    const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
     await node.exchange();
     const charge = pays ? heldOf(asked) : undefined;
     const spent: number[] = [];
@@ -50,7 +50,7 @@ test("each response of a session is charged once, beside its flat cost, and coun
 
 test("a session that ends during a response is charged a token for each received delta", async () => {
   const node = openNode(createCluster(["n1"]));
-  const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+  const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
   await node.exchange();
   const charge = heldOf(asked);
   const metrics = createUsageMetrics(node.instruments, { warn: () => undefined });
@@ -81,7 +81,7 @@ test("impossible usage of a session is charged at least its start and its deltas
     [{ total_tokens: 40, output_tokens: -1 }, 40],
   ] as const) {
     const node = openNode(createCluster(["n1"]));
-    const asked = ask(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+    const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
     await node.exchange();
     const charge = heldOf(asked);
     const warnings: unknown[] = [];

@@ -8,7 +8,7 @@ import {
   type Meter,
 } from "../../../../src/server/dataplane/metering/index.ts";
 import { createCluster } from "../../core/budgets/cluster.ts";
-import { ask, flatOf, heldOf, openNode, ruleOf, spendingOf, type TestNode } from "../budgets/support.ts";
+import { flatOf, heldOf, openNode, ruleOf, spendingOf, startReservation, type TestNode } from "../budgets/support.ts";
 
 export const RESERVED = 500;
 
@@ -41,11 +41,11 @@ export const MAYBE = { name: "compat_other", usage: "maybe" } as const;
 export async function metered({ route = CHAT, pays = true, isUnknown = false }: MeteredOptions = {}): Promise<Metered> {
   const node = openNode(createCluster(["n1"]));
   const rule = ruleOf(1_000_000);
-  const first = ask(() => node.budgets.reserve(flatOf(rule, 10_000)));
+  const first = startReservation(() => node.budgets.reserve(flatOf(rule, 10_000)));
   await node.exchange();
   heldOf(first).release();
   const spending = spendingOf(rule, RESERVED, isUnknown ? { demand: { kind: "atLeast", units: 1 } } : {});
-  const charge = pays ? heldOf(ask(() => node.budgets.reserve(spending))) : undefined;
+  const charge = pays ? heldOf(startReservation(() => node.budgets.reserve(spending))) : undefined;
   const spent: [string, number][] = [];
   const counted: Metered["counted"][number][] = [];
   let unmeasured = 0;

@@ -132,9 +132,9 @@ describe("detector ensemble", () => {
 
   it("reads a text once and applies `threshold` to the cached result", () => {
     const { ensemble, of } = ensembleOf([{ ...PII, threshold: 0.3 }]);
-    const turns = [segment("12"), segment("12345")];
-    ensemble.run(turns, { signal });
-    const found = ensemble.run([...turns, segment("6")], { signal });
+    const inputs = [segment("12"), segment("12345")];
+    ensemble.run(inputs, { signal });
+    const found = ensemble.run([...inputs, segment("6")], { signal });
     assert.deepEqual(places(found as DetectionResult), [["pii", [[], [[0, 5]], []]]]);
     assert.deepEqual(
       of("pii").read.map((it) => it.segment.text),

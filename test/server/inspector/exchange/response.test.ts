@@ -260,7 +260,7 @@ describe("response messages and their answers", () => {
           }
           case "news": {
             const [, news, ...expected] = move;
-            assert.deepEqual(peer.tell(news), expected);
+            assert.deepEqual(peer.report(news), expected);
             break;
           }
           default:

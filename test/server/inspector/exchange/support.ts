@@ -9,10 +9,10 @@ import type {
 
 export const MAX_BODY_BYTES = 1_000_000;
 
-interface Told {
+interface TestExchange {
   /** `news` is the result of a response's inspection when it gets the data. */
   readonly arrive: (arrival: Arrival, news?: readonly ResponseNews[]) => readonly string[];
-  readonly tell: (news: ResponseNews) => readonly string[];
+  readonly report: (news: ResponseNews) => readonly string[];
   readonly decide: (verdict: Verdict) => readonly string[];
   readonly leave: () => readonly string[];
   readonly isOver: () => boolean;
@@ -20,7 +20,7 @@ interface Told {
   readonly inspected: readonly Buffer[];
 }
 
-export function exchange(terms: Partial<ExchangeOptions> = {}): Told {
+export function exchange(terms: Partial<ExchangeOptions> = {}): TestExchange {
   const inspected: Buffer[] = [];
   const opened = openExchange({
     mode: "streamed",
@@ -43,7 +43,7 @@ export function exchange(terms: Partial<ExchangeOptions> = {}): Told {
       }
       return stepTexts(steps);
     },
-    tell: (news) => stepTexts(opened.applyNews(news)),
+    report: (news) => stepTexts(opened.applyNews(news)),
     decide: (verdict) => stepTexts(opened.applyVerdict(verdict)),
     leave: () => stepTexts(opened.endOfInput()),
     isOver: opened.isClosed,

@@ -46,7 +46,7 @@ interface Agentgateway {
   readonly close: () => Promise<void>;
 }
 
-type Said = ProcessingResponse__Output;
+type Response = ProcessingResponse__Output;
 type Side = "request" | "response";
 type Headers = OutgoingHttpHeaders;
 
@@ -56,7 +56,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
   const { inspector, request: requestMode = "duplex", response: responseMode = "duplex" } = options;
   const { sendsResponseHeaders = true, allowsOverride = false, failsOpen = false } = options;
   const client = new ExternalProcessor(`127.0.0.1:${inspector}`, credentials.createInsecure());
-  const reported: Said[] = [];
+  const reported: Response[] = [];
   const warnings: string[] = [];
 
   const server = createServer((asked, answer) => {
@@ -86,7 +86,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
       inboxes.request.put(undefined);
       inboxes.response.put(undefined);
     };
-    call.on("data", (message: Said) => {
+    call.on("data", (message: Response) => {
       reported.push(message);
       const { immediate_response: direct, dynamic_metadata: metadata } = message;
       if (metadata && message.request_headers === undefined && message.response_headers === undefined) {
@@ -106,7 +106,7 @@ export async function openAgentgateway(options: AgentgatewayOptions): Promise<Ag
 
     const modes = { request: requestMode, response: responseMode };
     let sendsHeaders = sendsResponseHeaders;
-    const overridden = (message: Said): void => {
+    const overridden = (message: Response): void => {
       const wanted = message.mode_override;
       if (!wanted) return;
       if (!allowsOverride) {
@@ -258,7 +258,7 @@ async function sendBody(side: Side, from: IncomingMessage, write: (message: Proc
   }
 }
 
-function mutate(head: Headers, message: Said, name: "request_headers" | "response_headers"): void {
+function mutate(head: Headers, message: Response, name: "request_headers" | "response_headers"): void {
   const mutation = message[name]?.response?.header_mutation;
   for (const removed of mutation?.remove_headers ?? []) delete head[removed.toLowerCase()];
   for (const { header } of mutation?.set_headers ?? []) {
@@ -281,7 +281,7 @@ function replaced(mutation: Mutation | null | undefined, whole: Buffer, head: He
   return made ?? whole;
 }
 
-function direct({ immediate_response: found }: Said, answer: ServerResponse): void {
+function direct({ immediate_response: found }: Response, answer: ServerResponse): void {
   const head: Headers = {};
   for (const { header } of found?.headers?.set_headers ?? []) head[header?.key ?? ""] = String(header?.raw_value);
   answer.writeHead(found?.status?.code ?? 200, head).end(new TextDecoder().decode(found?.body));
@@ -324,17 +324,17 @@ function isUtf8(bytes: Buffer): boolean {
 
 /** Values wait until they are taken. After `undefined` nothing else arrives. */
 class Inbox {
-  readonly #waiting: (Said | undefined)[] = [];
-  #taker: ((message: Said | undefined) => void) | undefined;
+  readonly #waiting: (Response | undefined)[] = [];
+  #taker: ((message: Response | undefined) => void) | undefined;
 
-  put(message: Said | undefined): void {
+  put(message: Response | undefined): void {
     const taker = this.#taker;
     this.#taker = undefined;
     if (taker === undefined) this.#waiting.push(message);
     else taker(message);
   }
 
-  take(): Promise<Said | undefined> {
+  take(): Promise<Response | undefined> {
     if (this.#waiting.length > 0) return Promise.resolve(this.#waiting.shift());
     return new Promise((resolve) => {
       this.#taker = resolve;

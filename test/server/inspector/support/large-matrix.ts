@@ -9,7 +9,7 @@ import { childArgs } from "../../../support/child-program.ts";
 import { openAnswering } from "../answering.ts";
 import { type Envoy, type FilterModes, openUpstream, startEnvoy } from "../envoy.ts";
 import { serveApart } from "./in-process.ts";
-import { ADDRESS, answersOf, CARD, filled, readAnswer, type Says, whole } from "./model-answers.ts";
+import { ADDRESS, answersOf, CARD, filled, readAnswer, type TextName, whole } from "./model-answers.ts";
 import { RESPONSE_MODES } from "./response-matrix.ts";
 
 const SHORT = process.env["INSPECTOR_MATRIX"] === "full" ? false : "with INSPECTOR_MATRIX=full: it takes minutes";
@@ -22,8 +22,8 @@ const AT_ONCE = 8;
 /** For several: the shared limit, written data that is not collected yet, and the process itself. */
 const MAX_RESIDENT_BYTES_AT_ONCE = 1_400 << 20;
 
-const asking = (says: Says): Buffer =>
-  Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: filled(says, BYTES) }] }));
+const asking = (textName: TextName): Buffer =>
+  Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: filled(textName, BYTES) }] }));
 const SMALL = Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
 const masked = (text: string): string => text.replace(CARD, "<CREDIT_CARD>");
 

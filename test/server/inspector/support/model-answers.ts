@@ -5,11 +5,12 @@ import type { Answer } from "../answering.ts";
 export const CARD = "4111 1111 1111 1111";
 export const ADDRESS = "ada@example.org";
 
-const SAYS = { allow: "hello", redact: `card ${CARD} it is`, deny: `write to ${ADDRESS} now` } as const;
-export type Says = keyof typeof SAYS;
+const TEXTS = { allow: "hello", redact: `card ${CARD} it is`, deny: `write to ${ADDRESS} now` } as const;
+export type TextName = keyof typeof TEXTS;
 
 const JSON_TYPE = { "content-type": "application/json" };
-export const filled = (says: Says, bytes: number): string => `${"word ".repeat(Math.ceil(bytes / 5))}${SAYS[says]}`;
+export const filled = (name: TextName, bytes: number): string =>
+  `${"word ".repeat(Math.ceil(bytes / 5))}${TEXTS[name]}`;
 
 export function whole(text: string): Buffer {
   const choice = { index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" };
@@ -39,21 +40,21 @@ function events(text: string): readonly Buffer[] {
 /** `sizes` of the texts in bytes. Answers by the name in a request. */
 export function answersOf(sizes: readonly number[]): ReadonlyMap<string, Answer> {
   const answers = new Map<string, Answer>([["none", { status: 204, headers: {}, chunks: [] }]]);
-  for (const says of Object.keys(SAYS) as Says[]) {
+  for (const name of Object.keys(TEXTS) as TextName[]) {
     for (const bytes of sizes) {
-      const text = filled(says, bytes);
+      const text = filled(name, bytes);
       const body = whole(text);
       const stream = { headers: { "content-type": "text/event-stream" }, chunks: events(text) };
       const trailers = { "x-sum": "1" };
-      answers.set(`${says} whole ${bytes}`, { headers: { ...JSON_TYPE, etag: '"1"' }, chunks: [body] });
-      answers.set(`${says} chunked ${bytes}`, { headers: JSON_TYPE, chunks: cut(body, 5) });
-      answers.set(`${says} trailers ${bytes}`, { headers: JSON_TYPE, chunks: cut(body, 3), trailers });
-      answers.set(`${says} events ${bytes}`, stream);
-      answers.set(`${says} events-trailers ${bytes}`, { ...stream, trailers });
+      answers.set(`${name} whole ${bytes}`, { headers: { ...JSON_TYPE, etag: '"1"' }, chunks: [body] });
+      answers.set(`${name} chunked ${bytes}`, { headers: JSON_TYPE, chunks: cut(body, 5) });
+      answers.set(`${name} trailers ${bytes}`, { headers: JSON_TYPE, chunks: cut(body, 3), trailers });
+      answers.set(`${name} events ${bytes}`, stream);
+      answers.set(`${name} events-trailers ${bytes}`, { ...stream, trailers });
     }
-    const packed = gzipSync(whole(filled(says, 1_000)));
-    answers.set(`${says} gzip 1000`, { headers: { ...JSON_TYPE, "content-encoding": "gzip" }, chunks: [packed] });
-    answers.set(`${says} error 100`, { status: 400, headers: JSON_TYPE, chunks: [whole(filled(says, 100))] });
+    const packed = gzipSync(whole(filled(name, 1_000)));
+    answers.set(`${name} gzip 1000`, { headers: { ...JSON_TYPE, "content-encoding": "gzip" }, chunks: [packed] });
+    answers.set(`${name} error 100`, { status: 400, headers: JSON_TYPE, chunks: [whole(filled(name, 100))] });
   }
   return answers;
 }

@@ -37,10 +37,10 @@ export function rawPeer(port: number, settings: Settings = {}): RawPeer {
 }
 
 /** Frames one message for gRPC. Source: gRPC over HTTP/2, Length-Prefixed-Message. */
-export function framed(message: Buffer, says: { readonly length?: number; readonly flag?: number } = {}): Buffer {
+export function framed(message: Buffer, header: { readonly length?: number; readonly flag?: number } = {}): Buffer {
   const head = Buffer.alloc(5);
-  head.writeUInt8(says.flag ?? 0, 0);
-  head.writeUInt32BE(says.length ?? message.length, 1);
+  head.writeUInt8(header.flag ?? 0, 0);
+  head.writeUInt32BE(header.length ?? message.length, 1);
   return Buffer.concat([head, message]);
 }
 

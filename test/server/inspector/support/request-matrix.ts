@@ -12,10 +12,10 @@ import { type Envoy, type FilterModes, openUpstream, startEnvoy, type Upstream }
 
 const SIZES = [0, 100, 1_000, 1_500_000];
 
-const bodyOf = (bytes: number, says: string): Buffer => {
+const bodyOf = (bytes: number, text: string): Buffer => {
   if (bytes === 0) return Buffer.alloc(0);
-  const shell = JSON.stringify({ model: "m", messages: [{ role: "user", content: says }] });
-  return Buffer.from(shell.replace(says, says + "x".repeat(bytes - shell.length)));
+  const shell = JSON.stringify({ model: "m", messages: [{ role: "user", content: text }] });
+  return Buffer.from(shell.replace(text, text + "x".repeat(bytes - shell.length)));
 };
 
 /** The word in the body decides its outcome. */

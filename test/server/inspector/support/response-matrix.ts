@@ -200,9 +200,9 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
 
     test("trailers that cannot follow in this mode: nothing unproven is forwarded", async () => {
       if (modes.response === "duplex" || modes.response === "buffered") return;
-      for (const says of ["allow", "redact", "deny"]) {
+      for (const verdict of ["allow", "redact", "deny"]) {
         // Cut off, or refused if no header had been sent.
-        const answer = await ask(`${says} trailers 100`, true).catch(() => undefined);
+        const answer = await ask(`${verdict} trailers 100`, true).catch(() => undefined);
         assert.ok(answer === undefined || answer.status === 501, JSON.stringify(answer));
       }
       assert.ok(counted.length > 0 && counted.every((what) => what === "response_trailers"), counted.join());

@@ -10,7 +10,7 @@ import type { Snapshot } from "../../../../src/server/snapshot/index.ts";
 import { randomFloor } from "../../../support/random-length.ts";
 import { backendsContract } from "../../admin/support/backends-contract.ts";
 
-const WHOSE = {
+const REQUEST = {
   request: "r-1",
   caller: "ci",
   model: "gpt-fast",
@@ -73,7 +73,7 @@ backendsContract("backends of a node", () => {
     backends,
     configure: (...names) => void configure(...names.map((name) => compat(name, { models: [name] }))),
     fail: (name) =>
-      statistics.of(name)?.recordFailure({ kind: "5xx", status: 503, attempt: 1, movedTo: null, ...WHOSE }),
+      statistics.of(name)?.recordFailure({ kind: "5xx", status: 503, attempt: 1, movedTo: null, ...REQUEST }),
   };
 });
 

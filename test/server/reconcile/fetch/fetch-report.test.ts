@@ -142,8 +142,8 @@ describe("reported usage", () => {
       messages: [{ role: "user", content: "Hello" }],
     };
     const headers = { "x-api-key": "k", "anthropic-version": "2023-06-01" };
-    type Told = { readonly usage: Readonly<Record<string, number>> };
-    const answers = [await post("/v1/messages", body, headers), await post("/v1/messages", body, headers)] as Told[];
+    type Reply = { readonly usage: Readonly<Record<string, number>> };
+    const answers = [await post("/v1/messages", body, headers), await post("/v1/messages", body, headers)] as Reply[];
     const sum = (name: string): number => answers.reduce((total, { usage }) => total + (usage[name] ?? 0), 0);
     const { days } = await daysOf({ type: "messages" });
     assert.deepEqual(days.get("2026-11-10")?.tokens, {

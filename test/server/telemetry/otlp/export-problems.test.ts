@@ -14,11 +14,11 @@ function watched() {
   const reported: { readonly message: string; readonly fields: LogFields | undefined; readonly speaking: boolean }[] =
     [];
   let at = 1_000_000;
-  const trouble = createExportProblems({
+  const problems = createExportProblems({
     instruments: createInstruments(),
     log: {
       ...nullLog,
-      warn: (message, fields) => void reported.push({ message, fields, speaking: trouble.isLogging() }),
+      warn: (message, fields) => void reported.push({ message, fields, speaking: problems.isLogging() }),
     },
     now: () => at,
     queues: ["traces", "logs"],
@@ -26,19 +26,19 @@ function watched() {
   const advance = (ms: number): void => {
     at += ms;
   };
-  return { trouble, lines: reported, advance };
+  return { problems, lines: reported, advance };
 }
 
 test("failures are logged at most once a minute, with the number in between", () => {
-  const { trouble, lines, advance } = watched();
+  const { problems, lines, advance } = watched();
   const error = new Error("refused");
-  trouble.recordFailure("traces", 1, error);
+  problems.recordFailure("traces", 1, error);
   advance(59_999);
-  trouble.recordFailure("traces", 1, error);
-  trouble.recordFailure("logs", 1, error);
+  problems.recordFailure("traces", 1, error);
+  problems.recordFailure("logs", 1, error);
   assert.equal(lines.length, 1);
   advance(1);
-  trouble.recordFailure("logs", 1, error);
+  problems.recordFailure("logs", 1, error);
   assert.deepEqual(
     lines.map(({ fields }) => fields?.["failures"]),
     [{ traces: 1 }, { traces: 1, logs: 2 }],
@@ -46,21 +46,21 @@ test("failures are logged at most once a minute, with the number in between", ()
 });
 
 test("its own log lines are recognizable as its own", () => {
-  const { trouble, lines } = watched();
-  trouble.recordFailure("traces", 1, new Error("x"));
-  assert.deepEqual([lines[0]?.speaking, trouble.isLogging()], [true, false]);
+  const { problems, lines } = watched();
+  problems.recordFailure("traces", 1, new Error("x"));
+  assert.deepEqual([lines[0]?.speaking, problems.isLogging()], [true, false]);
 });
 
 test("startup warnings are logged once each, later ones once a minute, and none at length", () => {
-  const { trouble, lines, advance } = watched();
-  trouble.logLibraryError("one");
-  trouble.logLibraryError("two");
-  trouble.logLibraryError("one");
-  trouble.markStarted();
-  trouble.logLibraryError("three");
-  trouble.logLibraryError("four");
+  const { problems, lines, advance } = watched();
+  problems.logLibraryError("one");
+  problems.logLibraryError("two");
+  problems.logLibraryError("one");
+  problems.markStarted();
+  problems.logLibraryError("three");
+  problems.logLibraryError("four");
   advance(60_000);
-  trouble.logLibraryError("x".repeat(10_000));
+  problems.logLibraryError("x".repeat(10_000));
   assert.deepEqual(
     lines.map(({ fields }) => String(fields?.["detail"]).slice(0, 5)),
     ["one", "two", "three", "xxxxx"],

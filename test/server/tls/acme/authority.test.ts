@@ -32,39 +32,44 @@ async function start(owner: Owner, replies: Readonly<Record<string, Reply>>) {
   return { authority, url };
 }
 
-const says =
+const replyWith =
   (body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Reply =>
   (response) =>
     void response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
 const problem = (type: string, detail: string, status: number, headers = {}): Reply =>
-  says({ type: `urn:ietf:params:acme:error:${type}`, detail }, status, headers);
+  replyWith({ type: `urn:ietf:params:acme:error:${type}`, detail }, status, headers);
 
 const CASES: readonly (readonly [string, Reply, string, RegExp])[] = [
-  ["an endless body", says("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
-  ["invalid JSON", says("{"), "ca_answer", /declared as JSON but is not JSON/],
-  ["an array", says([1]), "ca_answer", /does not follow RFC 8555: no JSON object/],
-  ["null", says(null), "ca_answer", /no JSON object/],
-  ["addresses that are not text", says({ newNonce: 1, newAccount: {}, newOrder: [] }), "ca_answer", /no `newNonce`/],
-  ["an address that is too long", says({ newNonce: "x".repeat(3_000) }), "ca_answer", /no `newNonce`/],
-  ["a redirect", says("", 302, { location: "http://169.254.169.254/" }), "ca_answer", /status 302/],
-  ["a failure", says("<html>", 503, { "content-type": "text/html" }), "ca_unreachable", /status 503/],
+  ["an endless body", replyWith("x".repeat(1 << 20)), "ca_answer", /longer than 512 KiB/],
+  ["invalid JSON", replyWith("{"), "ca_answer", /declared as JSON but is not JSON/],
+  ["an array", replyWith([1]), "ca_answer", /does not follow RFC 8555: no JSON object/],
+  ["null", replyWith(null), "ca_answer", /no JSON object/],
+  [
+    "addresses that are not text",
+    replyWith({ newNonce: 1, newAccount: {}, newOrder: [] }),
+    "ca_answer",
+    /no `newNonce`/,
+  ],
+  ["an address that is too long", replyWith({ newNonce: "x".repeat(3_000) }), "ca_answer", /no `newNonce`/],
+  ["a redirect", replyWith("", 302, { location: "http://169.254.169.254/" }), "ca_answer", /status 302/],
+  ["a failure", replyWith("<html>", 503, { "content-type": "text/html" }), "ca_unreachable", /status 503/],
   [
     "a limit",
     problem("rateLimited", "too many\u001b[31m", 429, { "retry-after": "3600" }),
     "rate_limited",
     /too many \[31m$/,
   ],
-  ["a failure with text declared as JSON", says("down", 503), "ca_unreachable", /status 503/],
+  ["a failure with text declared as JSON", replyWith("down", 503), "ca_unreachable", /status 503/],
   ["a connection that is cut", (response) => void response.destroy(), "ca_unreachable", /cannot be reached/],
 ];
 
-for (const [what, reply, reason, words] of CASES) {
+for (const [what, reply, reason, message] of CASES) {
   test(`${what} instead of a directory is an error`, async (t) => {
     const { authority } = await start(t, { "/dir": reply });
     const asking = authority.directory(AbortSignal.timeout(10_000));
     await assert.rejects(asking, (error: Error & { reason?: string }) => {
       assert.equal(error.reason, reason, error.message);
-      assert.match(error.message, words);
+      assert.match(error.message, message);
       assert.ok(error.message.length < 500);
       return true;
     });
@@ -90,11 +95,11 @@ test("silence and a dripping answer end at once with the signal", async (t) => {
 
 test("invalid renewal information counts as none, and the path names its certificate", async (t) => {
   const window = (start: unknown, end: unknown): Reply =>
-    says({ suggestedWindow: { start, end } }, 200, { "retry-after": "60" });
+    replyWith({ suggestedWindow: { start, end } }, 200, { "retry-after": "60" });
   const { authority, url } = await start(t, {
     "/ari/good": window("2026-12-22T04:12:13Z", "2026-12-24T04:12:13Z"),
     "/ari/words": window("soon", {}),
-    "/ari/list": says({ suggestedWindow: [] }),
+    "/ari/list": replyWith({ suggestedWindow: [] }),
   });
   const signal = AbortSignal.timeout(10_000);
   const good = await authority.renewalInfo(`${url}/ari/`, "good", signal);
@@ -107,11 +112,11 @@ test("invalid renewal information counts as none, and the path names its certifi
 
 test("an account answer without an account address is refused", async (t) => {
   const directory: Reply = (response, at) =>
-    says({ newNonce: at("/nonce"), newAccount: at("/account"), newOrder: at("/order") })(response, at);
+    replyWith({ newNonce: at("/nonce"), newAccount: at("/account"), newOrder: at("/order") })(response, at);
   const { authority } = await start(t, {
     "/dir": directory,
-    "/nonce": says("", 200, { "replay-nonce": "n" }),
-    "/account": says({}, 201),
+    "/nonce": replyWith("", 200, { "replay-nonce": "n" }),
+    "/account": replyWith({}, 201),
   });
   await assert.rejects(authority.register(generatePrivatePem("p-256"), "", AbortSignal.timeout(10_000)), {
     reason: "ca_answer",

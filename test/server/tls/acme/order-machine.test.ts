@@ -80,8 +80,8 @@ const failed = (more: Partial<Extract<EffectResult, { kind: "failed" }>> = {}): 
   retryAt: undefined,
   ...more,
 });
-const step = (world: OrderRows, answer: EffectResult, now: number, by: WantedCertificate = wanted): OrderRows =>
-  nextState(world, nextEffect(world, by, now), answer, by, now);
+const step = (rows: OrderRows, answer: EffectResult, now: number, by: WantedCertificate = wanted): OrderRows =>
+  nextState(rows, nextEffect(rows, by, now), answer, by, now);
 
 test("a certificate is renewed at two thirds of its life, one of less than ten days at half, with a jitter of a fiftieth", () => {
   for (const [life, share] of [
@@ -95,10 +95,10 @@ test("a certificate is renewed at two thirds of its life, one of less than ten d
   ] as const) {
     assert.equal(renewalTime(T0, T0 + life, 0), Math.round(T0 + life * share));
     assert.equal(renewalTime(T0, T0 + life, 1), Math.round(T0 + life * (share - 0.02)));
-    const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, life) }) };
+    const rows: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, life) }) };
     const due = renewalTime(T0, T0 + life, 0);
-    assert.deepEqual(nextEffect(world, wanted, due - 1), { do: "wait", until: due });
-    assert.deepEqual(nextEffect(world, wanted, due), { do: "begin" });
+    assert.deepEqual(nextEffect(rows, wanted, due - 1), { do: "wait", until: due });
+    assert.deepEqual(nextEffect(rows, wanted, due), { do: "begin" });
   }
 });
 
@@ -125,12 +125,12 @@ test("a window takes precedence over the lifetime, but causes neither endless re
 });
 
 test("a window applies only to the certificate it was requested for", () => {
-  const world: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
-  const effect = nextEffect(world, wanted, T0);
+  const rows: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { askAt: T0 }) }) };
+  const effect = nextEffect(rows, wanted, T0);
   assert.equal(effect.do, "ask");
   const window = { start: T0 + DAY, end: T0 + 2 * DAY, at: T0 + DAY };
   const answer: EffectResult = { kind: "asked", window, askAt: T0 + HOUR };
-  const next = nextState(world, effect, answer, wanted, T0);
+  const next = nextState(rows, effect, answer, wanted, T0);
   assert.deepEqual(next.record?.issued?.window, window);
   assert.deepEqual(nextEffect(next, wanted, T0), { do: "wait", until: T0 + HOUR });
   const renewed: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 90 * DAY, { certId: "another" }) }) };
@@ -138,15 +138,15 @@ test("a window applies only to the certificate it was requested for", () => {
 });
 
 test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if requested, at most a week", () => {
-  let world: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
+  let rows: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
   let now = T0;
   for (const minutes of [1, 5, 15, 30, 60, 60, 60]) {
-    world = step(world, failed(), now);
-    assert.deepEqual(nextEffect(world, wanted, now), { do: "wait", until: now + minutes * MINUTE });
+    rows = step(rows, failed(), now);
+    assert.deepEqual(nextEffect(rows, wanted, now), { do: "wait", until: now + minutes * MINUTE });
     now += minutes * MINUTE;
-    assert.equal(nextEffect(world, wanted, now).do, "check");
+    assert.equal(nextEffect(rows, wanted, now).do, "check");
   }
-  assert.equal(world.record?.failures, 7);
+  assert.equal(rows.record?.failures, 7);
   assert.equal(nextAttempt(T0, 1, T0 + 30_000), T0 + MINUTE);
   assert.equal(nextAttempt(T0, 1, T0 + 2 * DAY), T0 + 2 * DAY);
   assert.equal(nextAttempt(T0, 9, T0 + 400 * DAY), T0 + 7 * DAY);
@@ -156,73 +156,73 @@ test("failures wait 1, 5, 15, 30 and 60 minutes, then an hour each, longer if re
 test("an authority that is down for an hour leaves the certificate, and success clears the reported failure", () => {
   const old = issuedAt(T0);
   const due = renewalDue(old);
-  let world: OrderRows = { account, record: recordOf({ issued: old }) };
-  world = step(world, { kind: "begun", id: "o1", key: "K2", replaces: old.certId }, due);
+  let rows: OrderRows = { account, record: recordOf({ issued: old }) };
+  rows = step(rows, { kind: "begun", id: "o1", key: "K2", replaces: old.certId }, due);
   let now = due;
   let attempts = 0;
   while (now < due + HOUR) {
-    assert.equal(nextEffect(world, wanted, now).do, "order");
-    world = step(world, failed(), now);
+    assert.equal(nextEffect(rows, wanted, now).do, "order");
+    rows = step(rows, failed(), now);
     attempts += 1;
-    assert.equal(world.record?.issued, old);
-    assert.equal(world.record?.failure?.reason, "ca_unreachable");
-    const effect = nextEffect(world, wanted, now);
+    assert.equal(rows.record?.issued, old);
+    assert.equal(rows.record?.failure?.reason, "ca_unreachable");
+    const effect = nextEffect(rows, wanted, now);
     now = effect.do === "wait" ? effect.until : now;
   }
   assert.equal(attempts, 5);
   assert.ok(now <= due + 2 * HOUR);
-  world = step(world, { kind: "ordered", url: "u" }, now);
-  for (const answer of [{ kind: "ready" }, { kind: "handed_in" }] as const) world = step(world, answer, now);
+  rows = step(rows, { kind: "ordered", url: "u" }, now);
+  for (const answer of [{ kind: "ready" }, { kind: "handed_in" }] as const) rows = step(rows, answer, now);
   const fresh = issuedAt(now);
-  world = step(world, { kind: "issued", issued: fresh }, now);
-  const { issued, failure, failures, nextAttemptAt, order } = world.record ?? {};
+  rows = step(rows, { kind: "issued", issued: fresh }, now);
+  const { issued, failure, failures, nextAttemptAt, order } = rows.record ?? {};
   assert.deepEqual([issued, failure, failures, nextAttemptAt, order], [fresh, null, 0, 0, null]);
 });
 
 test("changed settings are tried at once, and failed ones are not", () => {
-  const world = step({ account, record: undefined }, failed({ reason: "eab" }), T0);
-  assert.equal(nextEffect(world, wanted, T0 + 1).do, "wait");
-  assert.equal(nextEffect(world, { ...wanted, settings: "s2" }, T0 + 1).do, "begin");
+  const rows = step({ account, record: undefined }, failed({ reason: "eab" }), T0);
+  assert.equal(nextEffect(rows, wanted, T0 + 1).do, "wait");
+  assert.equal(nextEffect(rows, { ...wanted, settings: "s2" }, T0 + 1).do, "begin");
 });
 
 test("at most two orders are submitted in 24 hours; the count is kept across a failure between the two", () => {
-  let world: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
-  world = step(world, { kind: "ready" }, T0);
-  assert.deepEqual(world.record?.finalized, [T0]);
-  world = step(world, failed({ reason: "validation", keepsOrder: false }), T0);
-  assert.deepEqual([world.record?.finalized, world.record?.order], [[T0], null]);
-  world = step(world, { kind: "begun", id: "o2", key: "K3", replaces: null }, T0 + MINUTE);
-  world = step(world, { kind: "ordered", url: "u" }, T0 + MINUTE);
-  world = step(world, { kind: "ready" }, T0 + MINUTE);
-  world = step(world, failed({ reason: "bad_certificate", keepsOrder: false }), T0 + MINUTE);
-  assert.deepEqual(nextEffect(world, wanted, T0 + 7 * HOUR), { do: "wait", until: T0 + DAY });
-  assert.equal(nextEffect(world, { ...wanted, settings: "s2" }, T0 + 7 * HOUR).do, "wait", "settings do not lift it");
-  assert.equal(nextEffect(world, wanted, T0 + DAY).do, "begin");
+  let rows: OrderRows = { account, record: recordOf({ order: orderOf("check") }) };
+  rows = step(rows, { kind: "ready" }, T0);
+  assert.deepEqual(rows.record?.finalized, [T0]);
+  rows = step(rows, failed({ reason: "validation", keepsOrder: false }), T0);
+  assert.deepEqual([rows.record?.finalized, rows.record?.order], [[T0], null]);
+  rows = step(rows, { kind: "begun", id: "o2", key: "K3", replaces: null }, T0 + MINUTE);
+  rows = step(rows, { kind: "ordered", url: "u" }, T0 + MINUTE);
+  rows = step(rows, { kind: "ready" }, T0 + MINUTE);
+  rows = step(rows, failed({ reason: "bad_certificate", keepsOrder: false }), T0 + MINUTE);
+  assert.deepEqual(nextEffect(rows, wanted, T0 + 7 * HOUR), { do: "wait", until: T0 + DAY });
+  assert.equal(nextEffect(rows, { ...wanted, settings: "s2" }, T0 + 7 * HOUR).do, "wait", "settings do not lift it");
+  assert.equal(nextEffect(rows, wanted, T0 + DAY).do, "begin");
   assert.equal(allowedFrom({ finalized: [T0 + 90 * DAY, T0 + 91 * DAY] }, T0), 0, "times of a clock that was ahead");
 });
 
 test("an order stuck in processing is continued, without a second one beside it", () => {
-  let world: OrderRows = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
+  let rows: OrderRows = { account, record: recordOf({ order: orderOf("download"), finalized: [T0] }) };
   for (let turn = 0, now = T0; turn < 20; turn += 1) {
-    world = step(world, failed({ reason: "processing", retryAt: now + 5 * MINUTE }), now);
-    const effect = nextEffect(world, wanted, now);
+    rows = step(rows, failed({ reason: "processing", retryAt: now + 5 * MINUTE }), now);
+    const effect = nextEffect(rows, wanted, now);
     assert.equal(effect.do, "wait");
     now = effect.do === "wait" ? effect.until : now;
-    assert.equal(nextEffect(world, wanted, now).do, "download");
-    assert.equal(world.record?.order?.id, "o1");
+    assert.equal(nextEffect(rows, wanted, now).do, "download");
+    assert.equal(rows.record?.order?.id, "o1");
   }
 });
 
 test("with a clock an hour off the stored certificate stays, and it is renewed neither at once nor never", () => {
   const issued = issuedAt(T0);
   const due = renewalDue(issued);
-  const world: OrderRows = { account, record: recordOf({ issued }) };
+  const rows: OrderRows = { account, record: recordOf({ issued }) };
   for (const skew of [-HOUR, HOUR]) {
-    const effect = nextEffect(world, wanted, T0 + skew);
+    const effect = nextEffect(rows, wanted, T0 + skew);
     assert.deepEqual(effect, { do: "wait", until: due });
   }
   // A failure written with a clock ahead of ours causes no longer wait than it states.
-  const late = step(world, failed(), due + HOUR);
+  const late = step(rows, failed(), due + HOUR);
   assert.deepEqual(nextEffect(late, wanted, due), { do: "wait", until: due + HOUR + MINUTE });
 });
 
@@ -241,13 +241,13 @@ test("a wait caused by a clock hours ahead ends once the clock is right", () => 
 });
 
 test("an unknown account is registered again with its key", () => {
-  let world: OrderRows = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
-  world = step(world, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);
-  assert.deepEqual(world.account, { ...account, url: null });
-  const effect = nextEffect(world, wanted, T0 + MINUTE);
+  let rows: OrderRows = { account, record: recordOf({ order: orderOf("order", { url: null }) }) };
+  rows = step(rows, failed({ reason: "account", keepsOrder: false, losesAccount: true }), T0);
+  assert.deepEqual(rows.account, { ...account, url: null });
+  const effect = nextEffect(rows, wanted, T0 + MINUTE);
   assert.deepEqual(effect, { do: "register", account: { ...account, url: null } });
-  world = nextState(world, effect, { kind: "registered", url: "https://ca/a/2" }, wanted, T0 + MINUTE);
-  assert.deepEqual(world.account, { ...account, url: "https://ca/a/2" });
+  rows = nextState(rows, effect, { kind: "registered", url: "https://ca/a/2" }, wanted, T0 + MINUTE);
+  assert.deepEqual(rows.account, { ...account, url: "https://ca/a/2" });
 });
 
 test("challenge records are removed after failure and success, by any leader, until none is left", () => {
@@ -256,14 +256,14 @@ test("challenge records are removed after failure and success, by any leader, un
   const order = orderOf("respond", { type: "dns-01", challenges: [challenge] });
   const record = txtRecordOf("a.example", "token", "thumb");
   for (const answer of [failed({ reason: "validation", keepsOrder: false })]) {
-    let world = step({ account, record: recordOf({ order }) }, answer, T0, dns);
-    assert.deepEqual(nextEffect(world, dns, T0), { do: "clean", records: [record] });
-    world = step(world, { kind: "cleaned", left: [record] }, T0, dns);
-    assert.deepEqual(nextEffect(world, dns, T0 + MINUTE).do, "begin", "it holds nothing up");
-    world = { ...world, record: recordOf({ litter: [record], cleanAt: T0 + HOUR, issued: issuedAt(T0) }) };
-    assert.deepEqual(nextEffect(world, dns, T0), { do: "wait", until: T0 + HOUR });
-    world = step(world, { kind: "cleaned", left: [] }, T0 + HOUR, dns);
-    assert.deepEqual([world.record?.litter, world.record?.cleanAt], [[], 0]);
+    let rows = step({ account, record: recordOf({ order }) }, answer, T0, dns);
+    assert.deepEqual(nextEffect(rows, dns, T0), { do: "clean", records: [record] });
+    rows = step(rows, { kind: "cleaned", left: [record] }, T0, dns);
+    assert.deepEqual(nextEffect(rows, dns, T0 + MINUTE).do, "begin", "it holds nothing up");
+    rows = { ...rows, record: recordOf({ litter: [record], cleanAt: T0 + HOUR, issued: issuedAt(T0) }) };
+    assert.deepEqual(nextEffect(rows, dns, T0), { do: "wait", until: T0 + HOUR });
+    rows = step(rows, { kind: "cleaned", left: [] }, T0 + HOUR, dns);
+    assert.deepEqual([rows.record?.litter, rows.record?.cleanAt], [[], 0]);
   }
   const kept = step({ account, record: recordOf({ order }) }, failed({ reason: "dns_propagation" }), T0, dns);
   assert.deepEqual(kept.record?.litter, [], "an order that is gone on with keeps its records");

@@ -20,18 +20,18 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-interface Told {
+interface LogLine {
   readonly level: string;
   readonly message: string;
   readonly [field: string]: unknown;
 }
 
-function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, result: Told[] = []): Certificates {
-  const tell =
+function open(cluster: MemoryCluster, node: string, settings: AcmeSettings, result: LogLine[] = []): Certificates {
+  const logAt =
     (level: string) =>
     (message: string, fields: object = {}) =>
       void result.push({ level, message, ...fields });
-  const log = { debug: () => undefined, info: tell("info"), warn: tell("warn"), error: tell("error") };
+  const log = { debug: () => undefined, info: logAt("info"), warn: logAt("warn"), error: logAt("error") };
   const acme = openAcme({
     settings,
     store: cluster.store(node),
@@ -114,7 +114,7 @@ test("refused nonces are drawn again", skip, async () => {
 
 test("an account is bound if the authority requires it, and missing settings are reported", skip, async () => {
   const authority = await pebble({ requiresEab: true });
-  const reported: Told[] = [];
+  const reported: LogLine[] = [];
   const cluster = createMemoryCluster();
   const without = open(cluster, "n1", settingsOf(authority), reported);
   const lacking = await failure(without);

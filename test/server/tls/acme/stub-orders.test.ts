@@ -95,14 +95,14 @@ const REFUSED: readonly (readonly [string, StubAuthority["issues"], RegExp])[] =
   ],
 ];
 
-for (const [what, issues, words] of REFUSED) {
+for (const [what, issues, message] of REFUSED) {
   test(`a certificate ${what} is never put in force, and is counted`, async (t) => {
     stub.issues = issues;
     const { cluster, acme, ended } = open(t);
     await ended();
     const { failure, failures, nextAttempt } = acme.status();
     assert.equal(failure?.reason, "bad_certificate", failure?.message);
-    assert.match(failure.message, words);
+    assert.match(failure.message, message);
     assert.equal(acme.current(), undefined);
     assert.equal(failures, 1);
     assert.ok((nextAttempt ?? 0) > Date.now());
@@ -131,14 +131,14 @@ test("a clock minutes behind the authority's accepts a new certificate; one hour
     assert.deepEqual(acme.current()?.names, NAMES);
   }
   stub.orders.length = 0;
-  for (const [aheadMs, words] of [
+  for (const [aheadMs, message] of [
     [-3 * HOUR, /180 min behind/],
     [3 * HOUR, /180 min ahead/],
   ] as const) {
     const { acme, ended } = open(t, { aheadMs });
     await ended();
     assert.equal(acme.status().failure?.reason, "clock_skew");
-    assert.match(acme.status().failure?.message ?? "", words);
+    assert.match(acme.status().failure?.message ?? "", message);
   }
   assert.deepEqual(stub.orders, []);
 });

@@ -19,7 +19,7 @@ function openClient(origin = wire.origin): HttpClient {
   return client;
 }
 
-const says = (text: string, after: Script["after"] = "keep"): void =>
+const respondWith = (text: string, after: Script["after"] = "keep"): void =>
   wire.say({ pieces: text === "" ? [] : [Buffer.from(text, "latin1")], after });
 const answer = (body: string, ...headers: readonly string[]): string =>
   `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${headers.map((each) => `${each}\r\n`).join("")}\r\n${body}`;
@@ -38,7 +38,7 @@ test("the bytes of a request equal those that undici writes", async () => {
     { method: "DELETE", path: "/v1/files/f", headers: [], body: null },
     { method: "OPTIONS", path: "/", headers: [], body: null },
   ]) {
-    says(answer("{}"));
+    respondWith(answer("{}"));
     wire.requests.length = 0;
     await outcomeOf((...it) => client.dispatch(...it), request);
     await outcomeOf((...it) => dispatchWithUndici(pool, ...it), request);
@@ -50,7 +50,7 @@ test("the bytes of a request equal those that undici writes", async () => {
 
 test("one connection serves one request after the other, most recently idle first", async () => {
   const client = openClient();
-  says(answer("{}"));
+  respondWith(answer("{}"));
   wire.requests.length = 0;
   for (let each = 0; each < 3; each += 1) {
     const { end, body, head } = await outcomeOf(client.dispatch);
@@ -62,7 +62,7 @@ test("one connection serves one request after the other, most recently idle firs
 
 test("concurrent requests have a connection each", async () => {
   const client = openClient();
-  says(answer("{}"));
+  respondWith(answer("{}"));
   wire.requests.length = 0;
   await Promise.all(Array.from({ length: 5 }, () => outcomeOf(client.dispatch)));
   assert.equal(new Set(wire.requests.map(({ connection }) => connection)).size, 5);
@@ -79,11 +79,11 @@ const LAST_ANSWERS: readonly (readonly [string, string])[] = [
 for (const [what, text] of LAST_ANSWERS) {
   test(`after an answer ${what} the next request has a new connection`, async () => {
     const client = openClient();
-    says(text);
+    respondWith(text);
     wire.requests.length = 0;
     const first = await outcomeOf(client.dispatch);
     assert.deepEqual([first.end, first.body], ["complete", "{}"]);
-    says(answer("[]"));
+    respondWith(answer("[]"));
     const second = await outcomeOf(client.dispatch);
     assert.deepEqual([second.end, second.body], ["complete", "[]"]);
     assert.deepEqual(new Set(wire.requests.map(({ connection }) => connection)).size, 2);
@@ -95,17 +95,17 @@ for (const [what, text] of LAST_ANSWERS) {
  */
 const IDLE_ENDS: readonly (readonly [
   string,
-  { readonly says: string; readonly ends: "end" | "reset" },
+  { readonly received: string; readonly ends: "end" | "reset" },
   "again" | "fails",
 ])[] = [
-  ["an end", { says: "", ends: "end" }, "again"],
-  ["a reset", { says: "", ends: "reset" }, "again"],
-  ["an end inside the head", { says: "HTTP/1.1 20", ends: "end" }, "fails"],
-  ["an end after an informational answer", { says: "HTTP/1.1 103 Early\r\n\r\n", ends: "end" }, "fails"],
-  ["an end inside the body", { says: answer("{}{}").slice(0, -2), ends: "end" }, "fails"],
+  ["an end", { received: "", ends: "end" }, "again"],
+  ["a reset", { received: "", ends: "reset" }, "again"],
+  ["an end inside the head", { received: "HTTP/1.1 20", ends: "end" }, "fails"],
+  ["an end after an informational answer", { received: "HTTP/1.1 103 Early\r\n\r\n", ends: "end" }, "fails"],
+  ["an end inside the body", { received: answer("{}{}").slice(0, -2), ends: "end" }, "fails"],
 ];
 
-for (const [what, { says: found, ends }, expected] of IDLE_ENDS) {
+for (const [what, { received: found, ends }, expected] of IDLE_ENDS) {
   // A DELETE with a body uses the library, which does not report a partial head.
   for (const method of found === "" ? ["POST", "DELETE"] : ["POST"]) {
     test(`${method}: ${what} on a reused connection: ${expected}, and twice fails`, async () => {
@@ -241,7 +241,7 @@ for (const [what, script, code, hasHead] of FAILURES) {
     assert.ok(result.includes(code), result);
     assert.equal(wire.requests.length, 1);
     assert.equal(client.connections, 0);
-    says(answer("{}"));
+    respondWith(answer("{}"));
     assert.equal((await outcomeOf(client.dispatch)).end, "complete");
   });
 }
@@ -263,7 +263,7 @@ test("an answer cut at any byte is the same answer", async () => {
   assert.equal(client.connections, 1);
 });
 
-test("a reader without room gets no more until there is", async () => {
+test("no further bytes are delivered while the reader's buffer is full", async () => {
   const client = openClient();
   const text = "x".repeat(3_000_000);
   wire.say({ pieces: [Buffer.from(answer(text))], after: "keep" });
@@ -292,13 +292,13 @@ test("a reader without room gets no more until there is", async () => {
   });
   assert.equal(got, text.length);
   assert.ok(waits > 10, `${waits} waits`);
-  says(answer("{}"));
+  respondWith(answer("{}"));
   assert.equal((await outcomeOf(client.dispatch)).body, "{}");
 });
 
 test("a request aborted before it is sent is not sent, and its connection serves another", async () => {
   const client = openClient();
-  says(answer("{}"));
+  respondWith(answer("{}"));
   await outcomeOf(client.dispatch);
   wire.requests.length = 0;
   const outcome = await outcomeOf(client.dispatch, POST, { connected: (sending, handler) => sending.abort(handler) });
@@ -310,7 +310,7 @@ test("a request aborted before it is sent is not sent, and its connection serves
 
 test("a request aborted later closes its own connection and no other", async () => {
   const client = openClient();
-  says("");
+  respondWith("");
   let give = (): void => undefined;
   const outcome = outcomeOf(client.dispatch, POST, {
     connected(sending, handler) {
@@ -319,7 +319,7 @@ test("a request aborted later closes its own connection and no other", async () 
   });
   wire.requests.length = 0;
   await eventually("the request has arrived", () => wire.requests.length === 1);
-  says(answer("{}"));
+  respondWith(answer("{}"));
   const beside = await outcomeOf(client.dispatch);
   give();
   give();
@@ -336,7 +336,7 @@ test("if the port is closed nothing was sent", async () => {
   assert.deepEqual([end, wasSent, (cause as NodeJS.ErrnoException).code], ["failed", false, "ECONNREFUSED"]);
 });
 
-test("a closed client lets running requests end and accepts no more", async () => {
+test("a closed client lets running requests end and accepts no others", async () => {
   const client = openClient();
   let write = (): void => undefined;
   const origin = await listening(
@@ -362,9 +362,9 @@ test("a closed client lets running requests end and accepts no more", async () =
 
 test("unusual requests use the library with the same result", async () => {
   const client = openClient();
-  says(answer("{}"));
+  respondWith(answer("{}"));
   wire.requests.length = 0;
-  says("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n");
+  respondWith("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n");
   const head = await outcomeOf(client.dispatch, { ...POST, method: "HEAD", body: null });
   assert.deepEqual([head.end, head.body], ["complete", ""]);
   const bad = await outcomeOf(client.dispatch, { ...POST, headers: ["x-bad", "a\r\nb: c"] });

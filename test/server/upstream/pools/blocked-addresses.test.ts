@@ -21,8 +21,8 @@ test("blocked addresses are refused in every form that leads to them", () => {
     "a multicast": ["224.0.0.1", "239.255.255.255", "ff02::1"],
     "a reserved": ["240.0.0.1", "255.255.255.255"],
   };
-  for (const [words, addresses] of Object.entries(fenced)) {
-    for (const address of addresses) assert.equal(blockedKind(address), words, address);
+  for (const [description, addresses] of Object.entries(fenced)) {
+    for (const address of addresses) assert.equal(blockedKind(address), description, address);
   }
   const dialed = ["10.0.0.7", "192.168.1.1", "100.64.0.1", "127.0.0.1", "::1", "fd00::1", "203.0.113.9", "2001:db8::1"];
   for (const address of dialed) assert.equal(blockedKind(address), undefined, address);

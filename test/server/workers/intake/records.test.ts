@@ -16,7 +16,7 @@ const record = (request: number): DecisionRecord => ({
   data: { request: `r${request}`, rule: "r".repeat(400) },
 });
 
-const turns = async (isSo: () => boolean): Promise<void> => {
+const pollUntil = async (isSo: () => boolean): Promise<void> => {
   for (let waited = 0; !isSo(); waited += 5) {
     assert.ok(waited < 5_000, "within five seconds");
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -44,7 +44,7 @@ test("records of a worker are in the node's trail, complete and in order, includ
   const end = take(pair, trail, 2, counted);
   const decided = sendDecisions(pair.worker, () => 1_700_000_000_123);
   // The first share is in transit.
-  await turns(() => {
+  await pollUntil(() => {
     try {
       decided(record(0));
       return true;
@@ -79,7 +79,7 @@ test("above its limit a worker refuses before anything is sent, and freed space 
   const end = take(pair, trail, 64);
   const decided = sendDecisions(pair.worker, Date.now);
   const room = 512 * 1_024;
-  await turns(() => readingOf(instruments, "gateway_audit_queue_bytes") === room);
+  await pollUntil(() => readingOf(instruments, "gateway_audit_queue_bytes") === room);
   const fill = (): number => {
     for (let count = 0; ; count += 1) {
       try {
@@ -90,10 +90,10 @@ test("above its limit a worker refuses before anything is sent, and freed space 
       }
     }
   };
-  await turns(() => fill() > 0);
+  await pollUntil(() => fill() > 0);
   assert.equal(fill(), 0);
   let more = 0;
-  await turns(() => {
+  await pollUntil(() => {
     more += fill();
     return more > 1_000;
   });
@@ -121,15 +121,15 @@ test("a worker refuses while its records are unacknowledged for one second, and 
     received += 1;
   });
   pair.node.send("audit.credit", 2 << 20);
-  await turns(() => !isRefused());
+  await pollUntil(() => !isRefused());
   const startedAt = performance.now();
-  await turns(isRefused);
+  await pollUntil(isRefused);
   const took = performance.now() - startedAt;
   assert.ok(took >= 900, `refused after ${took} ms`);
-  await turns(() => received > 0);
+  await pollUntil(() => received > 0);
   const all = received;
   pair.node.send("audit.taken", all);
-  await turns(() => !isRefused());
+  await pollUntil(() => !isRefused());
 });
 
 test("a worker that was delayed itself does not refuse for it", async () => {
@@ -141,7 +141,7 @@ test("a worker that was delayed itself does not refuse for it", async () => {
     pair.node.send("audit.taken", received);
   });
   pair.node.send("audit.credit", 2 << 20);
-  await turns(() => {
+  await pollUntil(() => {
     try {
       decided(record(0));
       return true;
@@ -153,7 +153,7 @@ test("a worker that was delayed itself does not refuse for it", async () => {
   for (const until = performance.now() + 2_000; performance.now() < until; );
   await new Promise((resolve) => setImmediate(resolve));
   decided(record(1));
-  await turns(() => received === 2);
+  await pollUntil(() => received === 2);
 });
 
 test("the shares of all workers and the node's own records fit into the node's queue", async (t) => {
@@ -176,9 +176,9 @@ test("records are accepted while the node's main thread is busy, only with the t
   const intake = await openIntake({ trail, workers: 1, dir: at.folder, onRecord: () => counted++ });
   const { path } = intake.address;
   assert.equal(statSync(path).isSocket(), true);
-  const stranger = connect(path);
-  stranger.on("error", () => undefined);
-  const strange = openChannel(stranger, () => undefined);
+  const untrusted = connect(path);
+  untrusted.on("error", () => undefined);
+  const strange = openChannel(untrusted, () => undefined);
   strange.send("hello", "another token");
   await strange.closed;
 

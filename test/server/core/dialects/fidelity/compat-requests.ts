@@ -6,14 +6,14 @@ export const FUNCTION = { name: "f", parameters: { type: "object" } };
 export const PDF = "data:application/pdf;base64,JVBERg==";
 export const PNG = "data:image/png;base64,iVBORw0KGgo=";
 
-export const says = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+export const user = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
 export const replays = (turn: object) => ({ messages: [USER, { role: "assistant", content: "Well", ...turn }, USER] });
 export const called = (turn: object = {}) => ({
   messages: [USER, { role: "assistant", content: null, tool_calls: [CALL], ...turn }, RESULT],
 });
-export const image = (url: string) => says({ type: "image_url", image_url: { url } });
-export const file = (of: object) => says({ type: "file", file: of });
-export const text = (of: object) => says({ type: "text", text: "Hi", ...of });
+export const image = (url: string) => user({ type: "image_url", image_url: { url } });
+export const file = (of: object) => user({ type: "file", file: of });
+export const text = (of: object) => user({ type: "text", text: "Hi", ...of });
 export const calledWith = (written: unknown) =>
   called({ tool_calls: [CALL, { ...CALL, id: "call_2", function: { name: "f", arguments: written } }] });
 

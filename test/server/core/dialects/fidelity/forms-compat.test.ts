@@ -13,8 +13,8 @@ import {
   PNG,
   RESULT,
   replays,
-  says,
   USER,
+  user,
 } from "./compat-requests.ts";
 import { testForms } from "./uses-table.ts";
 
@@ -48,7 +48,7 @@ testForms({
     },
     {
       title: "an image's detail",
-      request: says({ type: "image_url", image_url: { url: PNG, detail: "low" } }),
+      request: user({ type: "image_url", image_url: { url: PNG, detail: "low" } }),
       capability: "hint",
       place: "messages[0].content[0].image_url.detail",
     },
@@ -137,7 +137,7 @@ testForms({
     },
     {
       title: "a fifth cache mark",
-      request: says(...Array.from({ length: 5 }, () => ({ type: "text", text: "a", cache_control: {} }))),
+      request: user(...Array.from({ length: 5 }, () => ({ type: "text", text: "a", cache_control: {} }))),
       capability: "prompt_caching",
       place: "messages[0].content[4]",
     },
@@ -248,7 +248,7 @@ testForms({
     },
     {
       title: "a part that is not known",
-      request: says({ type: "video_url", video_url: { url: "https://example.com" } }),
+      request: user({ type: "video_url", video_url: { url: "https://example.com" } }),
       capability: "unknown_field",
       place: "messages[0].content[0].type",
     },
@@ -382,7 +382,7 @@ testForms({
     },
     { title: "an unknown field that is null", request: { min_p: null } },
     { title: "a function's answer", request: { messages: [USER, { role: "function", name: "f", content: "1" }] } },
-    { title: "four cache marks", request: says(...Array(4).fill({ type: "text", text: "a", cache_control: {} })) },
+    { title: "four cache marks", request: user(...Array(4).fill({ type: "text", text: "a", cache_control: {} })) },
   ],
 });
 

@@ -7,11 +7,11 @@ import {
   PNG,
   replays,
   result,
-  says,
   TOOL,
   text,
   tools,
   USER,
+  user,
 } from "./messages-requests.ts";
 import { testForms } from "./uses-table.ts";
 
@@ -122,7 +122,7 @@ testForms({
       title: "a fourth cache mark beside that of the whole request",
       request: {
         cache_control: MARK,
-        ...says(...Array(4).fill({ type: "text", text: "a", cache_control: MARK })),
+        ...user(...Array(4).fill({ type: "text", text: "a", cache_control: MARK })),
       },
       capability: "prompt_caching",
       place: "messages[0].content[3]",
@@ -273,7 +273,7 @@ testForms({
     },
     {
       title: "a block that is not known",
-      request: says({ type: "video" }),
+      request: user({ type: "video" }),
       capability: "unknown_field",
       place: "messages[0].content[0].type",
     },

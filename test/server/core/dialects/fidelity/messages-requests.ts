@@ -9,13 +9,13 @@ export const PDF = { type: "base64", media_type: "application/pdf", data: "JVBER
 /** A request that uses nothing; rows are merged over it. */
 export const PLAIN = { model: "m", max_tokens: 100, system: "Be brief.", messages: [USER] };
 
-export const says = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+export const user = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
 export const replays = (...content: readonly object[]) => ({
   messages: [USER, { role: "assistant", content }, USER],
 });
-export const text = (of: object) => says({ type: "text", text: "Hi", ...of });
-export const image = (source: object, of: object = {}) => says({ type: "image", source, ...of });
-export const document = (source: object, of: object = {}) => says({ type: "document", source, ...of });
+export const text = (of: object) => user({ type: "text", text: "Hi", ...of });
+export const image = (source: object, of: object = {}) => user({ type: "image", source, ...of });
+export const document = (source: object, of: object = {}) => user({ type: "document", source, ...of });
 export const tools = (...list: readonly object[]) => ({ tools: list });
 export const result = (of: object) => ({
   messages: [

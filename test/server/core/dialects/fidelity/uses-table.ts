@@ -39,7 +39,7 @@ interface Table {
 interface UsesTable extends Table {
   readonly uses: readonly UseRow[];
   /** Field and type names, for requests that nearly match the dialect. */
-  readonly words: readonly string[];
+  readonly vocabulary: readonly string[];
 }
 
 interface FormsTable extends Table {
@@ -68,7 +68,7 @@ export function testForms({ dialect, plain, losses, kept }: FormsTable): void {
   }
 }
 
-export function testUses({ dialect, plain, uses, words }: UsesTable): void {
+export function testUses({ dialect, plain, uses, vocabulary }: UsesTable): void {
   const read = (request: Fields) => usesOf(formOf(dialect), { ...plain, ...request }, otherOf(dialect));
   const shows = (request: unknown, capability: Capability): boolean => {
     const evidence = evidenceOf(dialect, [capability]);
@@ -97,7 +97,7 @@ export function testUses({ dialect, plain, uses, words }: UsesTable): void {
   });
 
   test(`any JSON in place of a ${dialect} request has uses with bounded places`, () => {
-    const word = fc.constantFrom(...words);
+    const word = fc.constantFrom(...vocabulary);
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 6 },

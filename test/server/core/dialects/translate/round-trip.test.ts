@@ -12,20 +12,28 @@ import { readJson, Verbatim, writeJson } from "../../../../../src/server/core/di
 import { messagesToChat } from "../../../../../src/server/core/dialects/translate/to-compat/request.ts";
 import { chatToMessages } from "../../../../../src/server/core/dialects/translate/to-messages/request.ts";
 import type { ChannelTerms } from "../../../../../src/server/core/dialects/translate/types.ts";
-import { type Choice, type Piece, type Talk, type Thought, type Tool, talks } from "./round-trip-talks.ts";
+import {
+  type Choice,
+  type NeutralRequest,
+  neutralRequests,
+  type Piece,
+  type Thought,
+  type Tool,
+} from "./round-trip-requests.ts";
 
 const MODEL = { sent: "m", requested: "m" };
 const CHANNEL: ChannelTerms = { claims: () => true, endUserField: "user", acceptsStreamUsage: true };
 
 test("a messages request survives a round trip through a compat request", () => {
   fc.assert(
-    fc.property(talks, (talk) => {
-      const text = writeJson(messagesRequest(talk));
+    fc.property(neutralRequests, (neutral) => {
+      const text = writeJson(messagesRequest(neutral));
       const chat = messagesToChat(readJson(text), MODEL, CHANNEL).body;
       const { body } = chatToMessages(readJson(chat), MODEL, CHANNEL);
-      const arrived = asToldToMessages(asToldToCompat(talk));
+      const arrived = asSentToMessages(asSentToCompat(neutral));
       assert.deepEqual(meaningOfMessages(body), meaningOfMessages(writeJson(messagesRequest(arrived))));
-      for (const opaque of [...unchanged(talk, arrived), ...inputsOf(talk)]) assert.ok(body.includes(opaque), opaque);
+      for (const opaque of [...unchanged(neutral, arrived), ...inputsOf(neutral)])
+        assert.ok(body.includes(opaque), opaque);
     }),
     { numRuns: 300, verbose: true },
   );
@@ -33,13 +41,13 @@ test("a messages request survives a round trip through a compat request", () => 
 
 test("a compat request survives a round trip through a messages request", () => {
   fc.assert(
-    fc.property(talks, (talk) => {
-      const text = writeJson(compatRequest(talk));
+    fc.property(neutralRequests, (neutral) => {
+      const text = writeJson(compatRequest(neutral));
       const messages = chatToMessages(readJson(text), MODEL, CHANNEL).body;
       const { body } = messagesToChat(readJson(messages), MODEL, CHANNEL);
-      const arrived = asToldToCompat(asToldToMessages(talk));
+      const arrived = asSentToCompat(asSentToMessages(neutral));
       assert.deepEqual(meaningOfChat(body), meaningOfChat(writeJson(compatRequest(arrived))));
-      for (const opaque of unchanged(talk, arrived)) assert.ok(body.includes(opaque), opaque);
+      for (const opaque of unchanged(neutral, arrived)) assert.ok(body.includes(opaque), opaque);
     }),
     { numRuns: 300, verbose: true },
   );
@@ -47,20 +55,23 @@ test("a compat request survives a round trip through a messages request", () => 
 
 test("both dialects express the same conversation", () => {
   fc.assert(
-    fc.property(talks, (talk) => {
-      const messages = writeJson(messagesRequest(talk));
-      const chat = writeJson(compatRequest(talk));
+    fc.property(neutralRequests, (neutral) => {
+      const messages = writeJson(messagesRequest(neutral));
+      const chat = writeJson(compatRequest(neutral));
       const there = messagesToChat(readJson(messages), MODEL, CHANNEL).body;
-      assert.deepEqual(meaningOfChat(there), meaningOfChat(writeJson(compatRequest(asToldToCompat(talk)))));
+      assert.deepEqual(meaningOfChat(there), meaningOfChat(writeJson(compatRequest(asSentToCompat(neutral)))));
       const back = chatToMessages(readJson(chat), MODEL, CHANNEL).body;
-      assert.deepEqual(meaningOfMessages(back), meaningOfMessages(writeJson(messagesRequest(asToldToMessages(talk)))));
+      assert.deepEqual(
+        meaningOfMessages(back),
+        meaningOfMessages(writeJson(messagesRequest(asSentToMessages(neutral)))),
+      );
     }),
     { numRuns: 300, verbose: true },
   );
 });
 
-function messagesRequest(talk: Talk): object {
-  const { exchanges, choice, temperature, topP, outputSchema } = talk;
+function messagesRequest(neutral: NeutralRequest): object {
+  const { exchanges, choice, temperature, topP, outputSchema } = neutral;
   const turns = exchanges.flatMap(({ thoughts, answer, calls, question }) => [
     {
       role: "assistant",
@@ -80,24 +91,24 @@ function messagesRequest(talk: Talk): object {
   ]);
   return {
     model: MODEL.sent,
-    max_tokens: talk.maxTokens,
-    system: talk.system.length === 0 ? undefined : talk.system.map((text) => ({ type: "text", text })),
-    messages: [{ role: "user", content: talk.opening.map(messagesBlock) }, ...turns],
-    tools: talk.tools.map(({ name, description, schema }) => ({
+    max_tokens: neutral.maxTokens,
+    system: neutral.system.length === 0 ? undefined : neutral.system.map((text) => ({ type: "text", text })),
+    messages: [{ role: "user", content: neutral.opening.map(messagesBlock) }, ...turns],
+    tools: neutral.tools.map(({ name, description, schema }) => ({
       name,
       description,
       input_schema: new Verbatim(schema),
     })),
     tool_choice: choice && {
       type: choice.kind,
-      name: choice.kind === "tool" ? talk.tools[choice.at]?.name : undefined,
-      disable_parallel_tool_use: isSerial(talk) ? true : undefined,
+      name: choice.kind === "tool" ? neutral.tools[choice.at]?.name : undefined,
+      disable_parallel_tool_use: isSerial(neutral) ? true : undefined,
     },
     output_config: outputSchema && { format: { type: "json_schema", schema: new Verbatim(outputSchema) } },
-    stop_sequences: talk.stop.length === 0 ? undefined : talk.stop,
+    stop_sequences: neutral.stop.length === 0 ? undefined : neutral.stop,
     temperature,
     top_p: topP,
-    stream: talk.streams ? true : undefined,
+    stream: neutral.streams ? true : undefined,
   };
 }
 
@@ -118,8 +129,8 @@ function messagesBlock(piece: Piece): object {
 
 const COMPAT_CHOICES = { auto: "auto", any: "required", none: "none" } as const;
 
-function compatRequest(talk: Talk): object {
-  const { exchanges, choice, temperature, topP, outputSchema } = talk;
+function compatRequest(neutral: NeutralRequest): object {
+  const { exchanges, choice, temperature, topP, outputSchema } = neutral;
   const turns = exchanges.flatMap(({ thoughts, answer, calls, question }) => [
     {
       role: "assistant",
@@ -133,21 +144,21 @@ function compatRequest(talk: Talk): object {
     ...calls.map(({ id, result }) => ({ role: "tool", tool_call_id: id, content: result })),
     ...(question.length === 0 ? [] : [{ role: "user", content: question.map(compatPart) }]),
   ]);
-  const system = talk.system.map((text) => ({ type: "text", text }));
+  const system = neutral.system.map((text) => ({ type: "text", text }));
   return {
     model: MODEL.sent,
-    max_completion_tokens: talk.maxTokens,
+    max_completion_tokens: neutral.maxTokens,
     messages: [
       ...(system.length === 0 ? [] : [{ role: "system", content: system }]),
-      { role: "user", content: talk.opening.map(compatPart) },
+      { role: "user", content: neutral.opening.map(compatPart) },
       ...turns,
     ],
-    tools: talk.tools.map(({ name, description, schema }) => ({
+    tools: neutral.tools.map(({ name, description, schema }) => ({
       type: "function",
       function: { name, description, parameters: new Verbatim(schema) },
     })),
-    tool_choice: choice && compatChoice(choice, talk.tools),
-    parallel_tool_calls: isSerial(talk) ? false : undefined,
+    tool_choice: choice && compatChoice(choice, neutral.tools),
+    parallel_tool_calls: isSerial(neutral) ? false : undefined,
     response_format: outputSchema && {
       type: "json_schema",
       json_schema: {
@@ -156,10 +167,10 @@ function compatRequest(talk: Talk): object {
         strict: isClosedSchema(JSON.parse(outputSchema)),
       },
     },
-    stop: talk.stop.length === 0 ? undefined : talk.stop,
+    stop: neutral.stop.length === 0 ? undefined : neutral.stop,
     temperature,
     top_p: topP,
-    ...(talk.streams && { stream: true, stream_options: { include_usage: true } }),
+    ...(neutral.streams && { stream: true, stream_options: { include_usage: true } }),
   };
 }
 
@@ -192,26 +203,26 @@ function compatChoice(choice: Choice, tools: readonly Tool[]): unknown {
 }
 
 /** The messages dialect expresses it with the tool choice, and not without one. */
-function isSerial({ isSerial, choice }: Talk): boolean {
+function isSerial({ isSerial, choice }: NeutralRequest): boolean {
   return isSerial && choice !== undefined && choice.kind !== "none";
 }
 
 /** Compat requires the properties of a tool's object, even if there are none. */
-function asToldToCompat(talk: Talk): Talk {
-  const tools = talk.tools.map((tool) => {
+function asSentToCompat(neutral: NeutralRequest): NeutralRequest {
+  const tools = neutral.tools.map((tool) => {
     const schema = JSON.parse(tool.schema) as Loose;
     const isBare = schema.type === "object" && schema.properties === undefined;
     return isBare ? { ...tool, schema: `${tool.schema.slice(0, -1)},"properties":{}}` } : tool;
   });
-  return { ...talk, tools };
+  return { ...neutral, tools };
 }
 
 /** The messages dialect requires every object of an answer to exclude additional properties. */
-function asToldToMessages(talk: Talk): Talk {
-  if (talk.outputSchema === undefined) return talk;
-  const input: unknown = JSON.parse(talk.outputSchema);
+function asSentToMessages(neutral: NeutralRequest): NeutralRequest {
+  if (neutral.outputSchema === undefined) return neutral;
+  const input: unknown = JSON.parse(neutral.outputSchema);
   const narrowed = JSON.stringify(narrow(input));
-  return narrowed === JSON.stringify(input) ? talk : { ...talk, outputSchema: narrowed };
+  return narrowed === JSON.stringify(input) ? neutral : { ...neutral, outputSchema: narrowed };
 }
 
 function narrow(schema: unknown): unknown {
@@ -228,17 +239,17 @@ function narrow(schema: unknown): unknown {
 }
 
 /** Texts of schemas that needed no additions. */
-function unchanged(talk: Talk, arrived: Talk): readonly string[] {
+function unchanged(neutral: NeutralRequest, arrived: NeutralRequest): readonly string[] {
   const texts = new Set(schemasOf(arrived));
-  return schemasOf(talk).filter((text) => texts.has(text));
+  return schemasOf(neutral).filter((text) => texts.has(text));
 }
 
-const schemasOf = ({ tools, outputSchema }: Talk): readonly string[] => [
+const schemasOf = ({ tools, outputSchema }: NeutralRequest): readonly string[] => [
   ...tools.map(({ schema }) => schema),
   ...(outputSchema === undefined ? [] : [outputSchema]),
 ];
 
-const inputsOf = ({ exchanges }: Talk): readonly string[] =>
+const inputsOf = ({ exchanges }: NeutralRequest): readonly string[] =>
   exchanges.flatMap(({ calls }) => calls.map(({ input }) => input));
 
 type Loose = Record<string, unknown>;

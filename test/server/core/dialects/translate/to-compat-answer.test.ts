@@ -55,10 +55,10 @@ const BUGS = [3, 4, 7, 8, 10, 12, 13, 14, 17, 19, 20, 23];
 test("the golden files cover every table row and every bug of this direction", () => {
   const shown = [...WHOLE, ...STREAMS].flatMap(({ row }) => row.split("; "));
   assert.deepEqual(
-    ROWS.filter((row) => !shown.some((words) => words.startsWith(row))),
+    ROWS.filter((row) => !shown.some((titles) => titles.startsWith(row))),
     [],
   );
-  const bugs = shown.flatMap((words) => [...words.matchAll(/#(\d+)/g)].map((match) => Number(match[1])));
+  const bugs = shown.flatMap((titles) => [...titles.matchAll(/#(\d+)/g)].map((match) => Number(match[1])));
   assert.deepEqual(
     [...new Set(bugs)].sort((a, b) => a - b),
     BUGS,

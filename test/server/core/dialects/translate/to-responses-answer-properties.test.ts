@@ -69,12 +69,12 @@ function cutter(numbers: readonly number[]): (text: string) => readonly string[]
 const STOPS = { end: "end_turn", cut: "max_tokens", filtered: "refusal" } as const;
 const FINISHES = { end: "stop", cut: "length", filtered: "content_filter" } as const;
 
-interface Given {
+interface ProviderAnswer {
   readonly whole: string;
   readonly stream: readonly Sent[];
 }
 
-function fromMessages(answer: Answer, cut: (text: string) => readonly string[]): Given {
+function fromMessages(answer: Answer, cut: (text: string) => readonly string[]): ProviderAnswer {
   const { reasoning, text, calls, ending, input, cached, output } = answer;
   const usage = { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output };
   const content = [
@@ -112,7 +112,7 @@ function fromMessages(answer: Answer, cut: (text: string) => readonly string[]):
   };
 }
 
-function fromChat(answer: Answer, cut: (text: string) => readonly string[]): Given {
+function fromChat(answer: Answer, cut: (text: string) => readonly string[]): ProviderAnswer {
   const { reasoning, text, calls, ending, input, cached, output } = answer;
   const usage = {
     prompt_tokens: input + cached,

@@ -205,8 +205,8 @@ test("piece by piece: earlier findings count in conditions, and only new ones ar
     first.decisions.map(({ rule: name }) => name),
     ["mark", "r"],
   );
-  const quiet = piece(" to nobody");
-  assert.deepEqual([quiet.outcome, quiet.decisions], ["allow", []]);
+  const unaddressed = piece(" to nobody");
+  assert.deepEqual([unaddressed.outcome, unaddressed.decisions], ["allow", []]);
   const second = piece(" and Bob", "Bob");
   assert.equal(second.outcome === "allow" && second.rewrites[0]?.text, " and <PERSON_2>");
   assert.equal(piece(" Cy", "Cy").outcome, "deny");

@@ -14,14 +14,14 @@ import {
 } from "../../../../../src/server/core/state/index.ts";
 import type { Random } from "../../../../e2e/cluster/support/random.ts";
 
-interface Scene {
+interface DrawContext {
   readonly random: Random;
   readonly state: Pick<State, "get" | "scan" | "digest" | "applied">;
   readonly now: number;
   readonly level: number;
 }
 
-type Draw = (scene: Scene) => unknown;
+type Draw = (context: DrawContext) => unknown;
 
 const NODES = ["n1", "n2", "n3"] as const;
 const NAMES = ["alpha", "beta", "ключ/γ", "d".repeat(128)] as const;
@@ -41,7 +41,7 @@ const sealed = (random: Random) => ({
 });
 const wraps = (random: Random) => [{ kek: `kek:${hex(random, 8)}`, n: "AAAAAAAAAAAAAAAA", ct: "AAAA" }];
 const metadata = (random: Random) => (random.below(2) === 0 ? {} : { team: random.pick(NAMES), __proto__x: "y" });
-const incarnationOf = ({ state, random }: Scene, node: string): number => {
+const incarnationOf = ({ state, random }: DrawContext, node: string): number => {
   const row = state.get(memberRowKey(node));
   return random.below(9) === 0 ? 1 : Math.max(1, row === undefined ? 1 : readMember(row).incarnation);
 };
@@ -59,7 +59,7 @@ const packed = (rows: readonly (readonly number[])[]): string =>
 
 const sequences = new WeakMap<object, Map<string, number>>();
 /** Counts up for each node's incarnation, with rare exceptions. */
-function nextSequence({ state, random }: Scene, of: string): number {
+function nextSequence({ state, random }: DrawContext, of: string): number {
   const known = sequences.get(state) ?? new Map<string, number>();
   sequences.set(state, known);
   const next = (known.get(of) ?? 0) + (random.below(8) === 0 ? random.below(3) : 1);
@@ -162,11 +162,11 @@ const DRAWS: Readonly<Record<string, Draw>> = {
   "ring.activate": ({ random }) => ({ id: random.pick(["dk-1", "dk-2"]) }),
   "ring.rewrap": ({ random }) => ({ id: random.pick(["dk-1", "dk-2"]), wraps: wraps(random) }),
   "ring.drop": ({ random }) => ({ id: random.pick(["dk-2", "dk-3"]) }),
-  "usage.report": (scene) => {
-    const { random, now, level } = scene;
+  "usage.report": (context) => {
+    const { random, now, level } = context;
     const node = random.pick(NODES);
     const window_ms = random.pick([60_000, HOUR_MS]);
-    const pledged = level >= 2 ? { pledge: random.below(400), seq: nextSequence(scene, `usage ${node}`) } : {};
+    const pledged = level >= 2 ? { pledge: random.below(400), seq: nextSequence(context, `usage ${node}`) } : {};
     const row = () => ({
       b: random.pick(["team", "ключ/γ"]),
       w: Math.floor(now / window_ms) + random.pick([0, 0, 0, -1, 1, 9]),
@@ -179,12 +179,12 @@ const DRAWS: Readonly<Record<string, Draw>> = {
       ret: random.below(100),
       ...(random.below(4) > 0 && pledged),
     });
-    return { node, inc: incarnationOf(scene, node), rows: Array.from({ length: 1 + random.below(2) }, row) };
+    return { node, inc: incarnationOf(context, node), rows: Array.from({ length: 1 + random.below(2) }, row) };
   },
-  "used.add": (scene) => {
-    const { random, now } = scene;
+  "used.add": (context) => {
+    const { random, now } = context;
     const node = random.pick(NODES);
-    const inc = incarnationOf(scene, node);
+    const inc = incarnationOf(context, node);
     const hour = Math.floor(now / HOUR_MS) - random.pick([0, 0, 1, 30, 200]);
     const rows = Array.from({ length: random.below(4) }, () => [
       hour,
@@ -201,7 +201,7 @@ const DRAWS: Readonly<Record<string, Draw>> = {
     return {
       node,
       inc,
-      seq: nextSequence(scene, `used ${node} ${inc}`),
+      seq: nextSequence(context, `used ${node} ${inc}`),
       names: ["alpha", "β"],
       rows: packed(rows),
       metered: packed(metered),
@@ -261,11 +261,11 @@ const SPOILED: readonly ((fields: Readonly<Record<string, unknown>>) => unknown)
 export const undrawn = (): readonly string[] => [...COMMAND_RULES.keys()].filter((name) => !Object.hasOwn(DRAWS, name));
 
 /** Returns the next command as its proposer encodes it, among those that may be proposed at `level`. */
-export function drawCommand(scene: Scene, sequence: number): string {
-  const { random, level } = scene;
+export function drawCommand(context: DrawContext, sequence: number): string {
+  const { random, level } = context;
   const rules = [...COMMAND_RULES.values()].filter((rule: CommandRule) => rule.level <= level);
   const { name, version } = random.pick(rules);
-  const fields = DRAWS[name]?.(scene) as Readonly<Record<string, unknown>>;
+  const fields = DRAWS[name]?.(context) as Readonly<Record<string, unknown>>;
   const p = random.below(12) === 0 ? random.pick(SPOILED)(fields) : fields;
   const again = random.below(25) === 0;
   const key = random.below(10) === 0 ? { k: `local/${random.below(3)}`, kd: `d${random.below(2)}` } : {};

@@ -21,7 +21,7 @@ import { compileSources } from "../../../../../src/server/node/configuration/com
 import { openOrigins } from "../../../../../src/server/upstream/index.ts";
 import { endChunks, reply, scriptedUpstream, startEvents, writeChunk } from "../../../../e2e/support/upstream.ts";
 import { atEnd, eventually } from "../../../../e2e/support/wait.ts";
-import { quietPresenter } from "../../../credentials/quiet-presenter.ts";
+import { staticKeyPresenter } from "../../../credentials/static-key-presenter.ts";
 import { lateGuard } from "./late.ts";
 
 const file = { after };
@@ -77,7 +77,7 @@ const governancePorts = {
   },
 } as unknown as GovernancePorts;
 const origins = openOrigins();
-const presenter = quietPresenter();
+const presenter = staticKeyPresenter();
 const admission = createAdmission(DEFAULT_ADMISSION);
 const listener = await listen("127.0.0.1:0", {
   snapshot: () => {

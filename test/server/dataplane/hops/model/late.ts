@@ -4,7 +4,7 @@ import type { Guard } from "../../../../../src/server/snapshot/index.ts";
 import { guardOf } from "../../support/guards.ts";
 
 /** Finds its own name as a word: `beside` finds `BESIDE`. */
-class Words implements Detector {
+class NameDetector implements Detector {
   readonly type = "pii";
   readonly readsContext = [];
   readonly horizon = undefined;
@@ -61,11 +61,11 @@ interface LateGuardrails {
 
 interface LateGuard {
   readonly guard: Guard;
-  readonly of: (name: string) => Words;
+  readonly of: (name: string) => NameDetector;
 }
 
 /** `guardrails` of a document, each of whose detectors has a name. */
 export function lateGuard(guardrails: LateGuardrails): LateGuard {
-  const words = Object.fromEntries(guardrails.detectors.map(({ name }) => [name, new Words(name)]));
-  return { guard: guardOf(guardrails, words), of: (name) => words[name] as Words };
+  const detectors = Object.fromEntries(guardrails.detectors.map(({ name }) => [name, new NameDetector(name)]));
+  return { guard: guardOf(guardrails, detectors), of: (name) => detectors[name] as NameDetector };
 }

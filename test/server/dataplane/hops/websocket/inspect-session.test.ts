@@ -31,7 +31,7 @@ type Event = Readonly<Record<string, unknown>>;
 
 interface Opened {
   /** Resolves once the event was judged. */
-  readonly says: (event: Event | string | Buffer, from?: "client" | "upstream") => Promise<void>;
+  readonly pass: (event: Event | string | Buffer, from?: "client" | "upstream") => Promise<void>;
   readonly end: () => Promise<void>;
   readonly close: () => void;
   /** Events of the upstream received by the client. */
@@ -85,7 +85,7 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
     else for (const { data } of made.frames) receive(data);
   };
   return {
-    says: (event, from = "upstream") => {
+    pass: (event, from = "upstream") => {
       const data = Buffer.isBuffer(event)
         ? event
         : Buffer.from(typeof event === "string" ? event : JSON.stringify(event));
@@ -97,21 +97,21 @@ function open(current: () => Guard | undefined = () => guard, path = "/v1/realti
   };
 }
 
-interface Saying {
+interface ResponseForm {
   readonly delta?: string;
   readonly done?: string;
   readonly member?: string;
 }
 
-const SPOKEN: Saying = {
+const TRANSCRIPT: ResponseForm = {
   delta: "response.output_audio_transcript.delta",
   done: "response.output_audio_transcript.done",
   member: "transcript",
 };
 
 /** A response as a provider sends it, with its text in these pieces. */
-function response(id: string, pieces: readonly string[], saying: Saying = {}): Event[] {
-  const { delta = "response.output_text.delta", done = "response.output_text.done", member = "text" } = saying;
+function response(id: string, pieces: readonly string[], form: ResponseForm = {}): Event[] {
+  const { delta = "response.output_text.delta", done = "response.output_text.done", member = "text" } = form;
   const text = pieces.join("");
   const place = { response_id: id, item_id: `item_${id}`, output_index: 0, content_index: 0 };
   const type = member === "text" ? "output_text" : "output_audio";
@@ -142,15 +142,15 @@ const deltas = (events: readonly Event[]): string =>
     .map(({ delta }) => delta)
     .join("");
 
-for (const [what, saying] of [
+for (const [what, form] of [
   ["text", {}],
-  ["transcript", SPOKEN],
+  ["transcript", TRANSCRIPT],
 ] as const) {
   test(`a ${what} cut at every place shows nothing of a card, and its repetitions are consistent`, async () => {
     const text = `pay with ${CARD}, and that is it`;
     for (let cut = 1; cut < text.length; cut++) {
       const session = open();
-      for (const event of response("a", [text.slice(0, cut), text.slice(cut)], saying)) await session.says(event);
+      for (const event of response("a", [text.slice(0, cut), text.slice(cut)], form)) await session.pass(event);
       const all = session.texts.join("\n");
       assert.equal(deltas(session.events), "pay with <CREDIT_CARD_1>, and that is it", all);
       assert.ok(!/4111|1111/.test(all), all);
@@ -170,17 +170,17 @@ for (const [what, saying] of [
 
 test("a text with one character per event, and arguments with escapes, are inspected", async () => {
   const session = open();
-  for (const event of response("a", [...`it is ${CARD}`])) await session.says(event);
+  for (const event of response("a", [...`it is ${CARD}`])) await session.pass(event);
   assert.equal(deltas(session.events), "it is <CREDIT_CARD_1>");
   const written = `{"card":"${CARD.replaceAll("1", "\\u0031")}","n":4}`;
   const place = { response_id: "b", item_id: "item_b", output_index: 0, call_id: "call_1" };
   const call = { id: "item_b", type: "function_call", call_id: "call_1", name: "pay", arguments: written };
   const kept = session.events.length;
-  await session.says({ type: "response.created", response: { id: "b", output: [] } });
-  for (const delta of written) await session.says({ type: "response.function_call_arguments.delta", ...place, delta });
-  await session.says({ type: "response.function_call_arguments.done", ...place, arguments: written });
-  await session.says({ type: "response.output_item.done", response_id: "b", output_index: 0, item: call });
-  await session.says({ type: "response.done", response: { id: "b", status: "completed", output: [call] } });
+  await session.pass({ type: "response.created", response: { id: "b", output: [] } });
+  for (const delta of written) await session.pass({ type: "response.function_call_arguments.delta", ...place, delta });
+  await session.pass({ type: "response.function_call_arguments.done", ...place, arguments: written });
+  await session.pass({ type: "response.output_item.done", response_id: "b", output_index: 0, item: call });
+  await session.pass({ type: "response.done", response: { id: "b", status: "completed", output: [call] } });
   const events = session.events.slice(kept);
   assert.equal(deltas(events), '{"card":"<CREDIT_CARD_1>","n":4}');
   for (const text of session.texts.slice(kept)) assert.ok(!text.includes("0031 "), text);
@@ -199,10 +199,10 @@ test("two concurrent responses are two texts, and a request meanwhile does not c
     content: [{ type: "output_text", text: "card 4111 1111" }],
   };
   for (let i = 0; i < one.length; i++) {
-    await session.says(one[i] as Event);
-    await session.says(two[i] as Event);
-    await session.says({ type: "conversation.item.retrieved", event_id: `e${i}`, item });
-    await session.says({ type: "error", event_id: `f${i}`, error: { type: "invalid_request_error", message: "no" } });
+    await session.pass(one[i] as Event);
+    await session.pass(two[i] as Event);
+    await session.pass({ type: "conversation.item.retrieved", event_id: `e${i}`, item });
+    await session.pass({ type: "error", event_id: `f${i}`, error: { type: "invalid_request_error", message: "no" } });
   }
   assert.equal(
     deltas(session.events.filter((event) => event["response_id"] === "a")),
@@ -219,12 +219,12 @@ test("a transcription of the caller's speech and an error that repeats text are 
   const base = "conversation.item.input_audio_transcription";
   const transcript = `my card is ${CARD}`;
   for (const delta of [transcript.slice(0, 20), transcript.slice(20)])
-    await session.says({ type: `${base}.delta`, ...place, delta });
+    await session.pass({ type: `${base}.delta`, ...place, delta });
   const usage = { type: "duration", seconds: 3 };
-  await session.says({ type: `${base}.completed`, ...place, transcript, usage });
-  await session.says({ type: "error", error: { message: `Invalid value: ${CARD}`, code: "invalid_value" } });
-  await session.says({ type: "something.new", deep: [{ deeper: OTHER }] });
-  await session.says(`no JSON ${CARD}`);
+  await session.pass({ type: `${base}.completed`, ...place, transcript, usage });
+  await session.pass({ type: "error", error: { message: `Invalid value: ${CARD}`, code: "invalid_value" } });
+  await session.pass({ type: "something.new", deep: [{ deeper: OTHER }] });
+  await session.pass(`no JSON ${CARD}`);
   const all = session.texts.join("\n");
   assert.ok(!all.includes("1111") && !all.includes("0004"), all);
   assert.equal(deltas(session.events), "my card is <CREDIT_CARD_1>");
@@ -243,9 +243,9 @@ test("events without text pass byte for byte; audio passes and is counted; echoe
     '{"type":"response.output_audio.delta","response_id":"a","item_id":"i","output_index":0,"content_index":0,"delta":"NTM2LTkwLTQzOTk="}',
     '{"type":"conversation.item.retrieved","item":{"id":"i","content":[{"type":"input_audio","audio":"NTM2LTkwLTQzOTk="}]}}',
   ];
-  for (const text of passes) await session.says(text);
+  for (const text of passes) await session.pass(text);
   assert.deepEqual(session.texts, passes);
-  await session.says(Buffer.alloc(32));
+  await session.pass(Buffer.alloc(32));
   assert.equal(session.counted["uninspected audio"], 3);
 });
 
@@ -253,7 +253,7 @@ test("a denial shows only proven text, informs the client, and is recorded", asy
   const session = open();
   const events = response("a", ["the number is 536-90", "-4399, so", " there"]);
   for (const event of events) {
-    await session.says(event);
+    await session.pass(event);
     if (session.refused.length > 0) break;
   }
   const [refused] = session.refused;
@@ -270,12 +270,12 @@ test("a denial shows only proven text, informs the client, and is recorded", asy
 
 test("placeholder numbers run through both directions", async () => {
   const session = open();
-  await session.says(
+  await session.pass(
     { type: "conversation.item.create", item: { role: "user", content: [{ type: "input_text", text: OTHER }] } },
     "client",
   );
   assert.ok(session.farTexts[0]?.includes("<CREDIT_CARD_1>"), session.farTexts[0]);
-  for (const event of response("a", [`not ${CARD} but ${OTHER}`])) await session.says(event);
+  for (const event of response("a", [`not ${CARD} but ${OTHER}`])) await session.pass(event);
   assert.equal(deltas(session.events), "not <CREDIT_CARD_2> but <CREDIT_CARD_1>");
 });
 
@@ -289,17 +289,17 @@ test("responses over WebSocket name their response once, and follow each other",
       type: "message",
       content: [{ type: "output_text", text: `card ${CARD} of ${id}` }],
     };
-    await session.says({ type: "response.created", sequence_number: sequence++, response: { id, output: [] } });
+    await session.pass({ type: "response.created", sequence_number: sequence++, response: { id, output: [] } });
     for (const delta of ["card 4111 1111", " 1111 1111 of", ` ${id}`]) {
-      await session.says({ type: "response.output_text.delta", sequence_number: sequence++, ...place, delta });
+      await session.pass({ type: "response.output_text.delta", sequence_number: sequence++, ...place, delta });
     }
-    await session.says({
+    await session.pass({
       type: "response.output_text.done",
       sequence_number: sequence++,
       ...place,
       text: `card ${CARD} of ${id}`,
     });
-    await session.says({
+    await session.pass({
       type: "response.completed",
       sequence_number: sequence++,
       response: { id, output: [whole], usage: {} },
@@ -319,7 +319,7 @@ test("responses over WebSocket name their response once, and follow each other",
 
 test("held-back text is judged and shown before the close when the upstream closes", async () => {
   const session = open();
-  for (const event of response("a", [`card ${CARD}`]).slice(0, 5)) await session.says(event);
+  for (const event of response("a", [`card ${CARD}`]).slice(0, 5)) await session.pass(event);
   assert.ok(!deltas(session.events).includes("<"));
   await session.end();
   assert.equal(deltas(session.events), "card <CREDIT_CARD_1>");
@@ -332,14 +332,14 @@ test("new guardrails apply from the next event on, and an answer keeps those it 
   let current: Guard | undefined;
   const session = open(() => current);
   const events = response("a", ["card 4111 1111", " 1111 1111"]);
-  for (const event of events) await session.says(event);
+  for (const event of events) await session.pass(event);
   assert.ok(deltas(session.events).includes(CARD));
   session.events.length = 0;
   current = guard;
   const later = response("b", ["card 4111 1111", " 1111 1111"]);
   for (const [at, event] of later.entries()) {
     if (at === 5) current = undefined;
-    await session.says(event);
+    await session.pass(event);
   }
   assert.equal(deltas(session.events), "card <CREDIT_CARD_1>");
 });
@@ -348,9 +348,9 @@ test("with `policy: buffer` a response is shown once it is complete", async () =
   const buffering = guarding({ stream: { policy: "buffer" } });
   const session = open(() => buffering);
   const events = response("a", ["card 4111 1111", " 1111 1111."]);
-  for (const event of events.slice(0, -1)) await session.says(event);
+  for (const event of events.slice(0, -1)) await session.pass(event);
   assert.equal(session.texts.length, 0);
-  await session.says(events.at(-1) as Event);
+  await session.pass(events.at(-1) as Event);
   assert.equal(session.texts.length, events.length);
   assert.ok(!session.texts.join("\n").includes("1111"));
   assert.equal(deltas(session.events), "card <CREDIT_CARD_1>.");
@@ -362,7 +362,7 @@ test("values with placeholders are limited in number, and above the limit the se
   while (session.refused.length === 0 && event < 500) {
     const words = Array.from({ length: 1_000 }, (_, at) => `${"m".repeat(50)}${event}-${at}@example.com`);
     event++;
-    await session.says({ type: "response.create", response: { instructions: "", input: words.join(" ") } }, "client");
+    await session.pass({ type: "response.create", response: { instructions: "", input: words.join(" ") } }, "client");
   }
   assert.deepEqual(
     session.refused.map(({ closing }) => [closing.code, closing.reason]),
@@ -378,7 +378,7 @@ const mails = guardOf({
 test("many endless answers and endless ids keep a bounded number of answers", async () => {
   const session = open();
   for (let i = 0; i < 500; i++) {
-    for (const event of response(`r${i}`, ["never ends 4111"]).slice(0, 5)) await session.says(event);
+    for (const event of response(`r${i}`, ["never ends 4111"]).slice(0, 5)) await session.pass(event);
   }
   assert.ok(session.held() < 2_000_000, `${session.held()} bytes`);
   session.close();
@@ -388,7 +388,7 @@ test("many endless answers and endless ids keep a bounded number of answers", as
 test("a refused client is informed in the format of its route", async () => {
   for (const [path, id] of Object.entries({ "/v1/realtime": "event_r", "/v1/responses": undefined })) {
     const session = open(() => guard, path);
-    await session.says({ type: "response.create", input: "536-90-4399" }, "client");
+    await session.pass({ type: "response.create", input: "536-90-4399" }, "client");
     const notice = JSON.parse(session.refused[0]?.notice ?? "{}") as Event;
     const { code, message } = notice["error"] as Event;
     assert.deepEqual(

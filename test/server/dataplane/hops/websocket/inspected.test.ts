@@ -21,9 +21,9 @@ const passing = (...texts: string[]): InspectedMessage => ({
 });
 const NOTHING = passing();
 
-type Told = (from: "client" | "upstream", text: string) => InspectedMessage | Promise<InspectedMessage>;
+type InspectText = (from: "client" | "upstream", text: string) => InspectedMessage | Promise<InspectedMessage>;
 
-const inspector = (message: Told, end: TunnelInspector["end"] = () => NOTHING): TunnelInspector => ({
+const inspector = (message: InspectText, end: TunnelInspector["end"] = () => NOTHING): TunnelInspector => ({
   attach() {},
   message: (from, { data }: Frame) => message(from, String(data)),
   end,

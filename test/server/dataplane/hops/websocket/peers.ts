@@ -52,7 +52,7 @@ export async function connectRaw(url: string, options: { readonly allowHalfOpen?
   return socket;
 }
 
-interface Door {
+interface TestGateway {
   readonly url: string;
   readonly sockets: Set<Socket>;
   /** Outcomes in the order in which sessions ended; `result()` returns the next one. */
@@ -62,7 +62,7 @@ interface Door {
 type Configure = (request: IncomingMessage) => Partial<TunnelSession> & { readonly upstreamUrl: string };
 
 /** A gateway with only the tunnel: it answers its own refusals like the data plane, in one place. */
-export async function openGateway(configure: Configure): Promise<Door> {
+export async function openGateway(configure: Configure): Promise<TestGateway> {
   const results: (TunnelResult | GatewayError)[] = [];
   const waiting: ((result: TunnelResult | GatewayError) => void)[] = [];
   const never = new AbortController().signal;
@@ -102,9 +102,9 @@ interface Upstream {
   readonly requests: IncomingMessage[];
 }
 
-/** An upstream with `ws`; `talk` gets each accepted WebSocket before anything is read from it. */
+/** An upstream with `ws`; `onSession` gets each accepted WebSocket before anything is read from it. */
 export async function openUpstream(
-  talk: (websocket: WebSocket, request: IncomingMessage) => void,
+  onSession: (websocket: WebSocket, request: IncomingMessage) => void,
   options: {
     readonly autoPong?: boolean;
     readonly handleProtocols?: () => string | false;
@@ -121,13 +121,15 @@ export async function openUpstream(
   });
   webSockets.on("connection", (websocket, request) => {
     websocket.on("error", () => {});
-    talk(websocket, request);
+    onSession(websocket, request);
   });
   return { url: `ws://127.0.0.1:${await listen(server)}/up`, sockets, requests };
 }
 
 /** An upstream that writes raw bytes, beyond what a WebSocket library does. */
-export async function openRawUpstream(talk: (socket: Socket) => void): Promise<{ url: string; sockets: Set<Socket> }> {
+export async function openRawUpstream(
+  onSocket: (socket: Socket) => void,
+): Promise<{ url: string; sockets: Set<Socket> }> {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => {
     sockets.add(socket);
@@ -136,7 +138,7 @@ export async function openRawUpstream(talk: (socket: Socket) => void): Promise<{
       .resume()
       .on("error", () => {})
       .on("close", () => sockets.delete(socket));
-    talk(socket);
+    onSocket(socket);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

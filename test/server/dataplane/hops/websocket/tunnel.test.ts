@@ -80,12 +80,12 @@ test("a session whose slow side reads nothing for too long ends with 1011", asyn
 });
 
 test("a session without frames ends with 1001, and one with pings alone does not", async (t) => {
-  const quiet = await openPair({ limits: { idleMs: 400 } });
+  const idle = await openPair({ limits: { idleMs: 400 } });
   const busy = await openPair({ limits: { idleMs: 400 } });
   const pinging = setInterval(() => busy.client.ping(), 10);
   t.after(() => clearInterval(pinging));
-  assert.deepEqual(await closeOf(quiet.client), { code: 1001, reason: "idle for too long" });
-  assertIncludes(await quiet.gateway.result(), { kind: "closed", code: 1001, by: "gateway" });
+  assert.deepEqual(await closeOf(idle.client), { code: 1001, reason: "idle for too long" });
+  assertIncludes(await idle.gateway.result(), { kind: "closed", code: 1001, by: "gateway" });
   for (let i = 0; i < 30; i++) await once(busy.client, "pong");
   assert.equal(busy.client.readyState, WebSocket.OPEN);
 });

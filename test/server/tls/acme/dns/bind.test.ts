@@ -61,10 +61,10 @@ test("a refusal of the server is reported with the remedy", skip, async () => {
     ],
     [provider(), "_acme-challenge.loop.example.com", "dns_update", /form a loop/],
   ] as const;
-  for (const [dns, name, reason, words] of cases) {
+  for (const [dns, name, reason, message] of cases) {
     await assert.rejects(dns.publish([record("x", name)], signal), (error: Error & { reason?: string }) => {
       assert.equal(error.reason, reason, error.message);
-      assert.match(error.message, words);
+      assert.match(error.message, message);
       assert.ok(!error.message.includes(TSIG.secret));
       return true;
     });

@@ -88,7 +88,7 @@ test("a token that reads zones and one that writes records are each used for the
 });
 
 test("missing permissions are reported with the key of the node file to change", async (t) => {
-  for (const [tokens, words] of [
+  for (const [tokens, message] of [
     [{ apiToken: "nobody" }, /10000 Authentication error; check tls\.dns\.api_token/],
     [{ apiToken: "writer" }, /has no zone for _acme-challenge\.gw\.example\.com.*zone_token/],
     [{ apiToken: "reader" }, /did not write .*10000 Authentication error; check tls\.dns\.api_token/],
@@ -96,7 +96,7 @@ test("missing permissions are reported with the key of the node file to change",
     const { dns } = await start(t, tokens);
     await assert.rejects(dns.publish([record("x")], signal), (error: Error & { reason?: string }) => {
       assert.equal(error.reason, "dns_auth", error.message);
-      assert.match(error.message, words);
+      assert.match(error.message, message);
       assert.ok(!error.message.includes(`"${tokens.apiToken}"`));
       return true;
     });
@@ -137,14 +137,14 @@ const FAULTS: readonly (readonly [string, Fault, string, RegExp])[] = [
   ],
 ];
 
-for (const [what, fault, reason, words] of FAULTS) {
+for (const [what, fault, reason, message] of FAULTS) {
   test(`${what} fails the attempt, and the order continues`, async (t) => {
     const { simulator, dns } = await start(t);
     simulator.fault = (method) => (method === "POST" ? fault : undefined);
     const startedAt = Date.now();
     await assert.rejects(dns.publish([record("x")], signal), (error: Error & Record<string, unknown>) => {
       assert.equal(error["reason"], reason, error.message);
-      assert.match(error.message, words);
+      assert.match(error.message, message);
       assert.equal(error["keepsOrder"], true);
       if (fault.status === 429) assert.ok(Number(error["retryAt"]) >= startedAt + 120_000);
       return true;

@@ -26,7 +26,7 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
   const listeners = new Set<() => void>();
   let leader: string | undefined = first;
   const keyOf = (table: RowTable, id: string): string => `${table}/${id}`;
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener();
   };
   const of = (table: RowTable) =>
@@ -50,13 +50,13 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
         if (before !== write.expect) return "stale";
         rows.set(key, { version: (before ?? 0) + 1, at: cluster.now(), write });
         cluster.onWritten(node, write);
-        tell();
+        notify();
         return "stored";
       },
       async remove(table, id, version) {
         const key = keyOf(table, id);
         if (rows.get(key)?.version === version) rows.delete(key);
-        tell();
+        notify();
       },
       isLeader: () => leader === node,
       whenCaughtUp: async () => undefined,
@@ -68,7 +68,7 @@ export function createMemoryCluster(first = "n1"): MemoryCluster {
     }),
     lead(node) {
       leader = node;
-      tell();
+      notify();
     },
     row: (table, id) => rows.get(keyOf(table, id))?.write.value,
     rows: of,

@@ -1,5 +1,5 @@
 import { CHAT_FIELDS } from "../../../../../../src/server/core/dialects/fidelity/known-fields.ts";
-import { called, FUNCTION, file, image, PDF, PLAIN, PNG, replays, says, text, USER } from "../compat-requests.ts";
+import { called, FUNCTION, file, image, PDF, PLAIN, PNG, replays, text, USER, user } from "../compat-requests.ts";
 import { testUses } from "../uses-table.ts";
 
 testUses({
@@ -61,7 +61,7 @@ testUses({
     },
     {
       capability: "vision",
-      used: [image("https://example.com/a.png"), image(PNG), says({ type: "image_url", image_url: PNG })],
+      used: [image("https://example.com/a.png"), image(PNG), user({ type: "image_url", image_url: PNG })],
       unused: [text({}), image(PDF)],
     },
     {
@@ -76,7 +76,7 @@ testUses({
     },
     {
       capability: "audio_input",
-      used: [says({ type: "input_audio", input_audio: { data: "AAAA", format: "wav" } })],
+      used: [user({ type: "input_audio", input_audio: { data: "AAAA", format: "wav" } })],
       unused: [text({})],
     },
     {
@@ -253,7 +253,7 @@ testUses({
       unused: [{ stream_options: { include_usage: false } }, { stream_options: { include_obfuscation: false } }],
     },
   ],
-  words: [
+  vocabulary: [
     ...CHAT_FIELDS,
     ...["role", "content", "type", "text", "user", "assistant", "system", "tool", "function", "custom", "image_url"],
     ...["url", "file", "file_data", "tool_calls", "arguments", "strict", "parameters", "allowed_tools", "mode", "ttl"],

@@ -8,11 +8,11 @@ import {
   PNG,
   replays,
   result,
-  says,
   TOOL,
   text,
   tools,
   USER,
+  user,
 } from "../messages-requests.ts";
 import { testUses } from "../uses-table.ts";
 
@@ -62,7 +62,7 @@ testUses({
         replays({ type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }),
         replays({ type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }),
         replays({ type: "tool_use", id: "t", name: "f", input: {}, caller: { type: "code_execution_20260120" } }),
-        says({ type: "container_upload", file_id: "file_1" }),
+        user({ type: "container_upload", file_id: "file_1" }),
         { container: "container_1" },
         { container: { skills: [] } },
         { mcp_servers: [{ type: "url", name: "s", url: "https://example.com" }] },
@@ -213,7 +213,7 @@ testUses({
       capability: "citations",
       used: [
         document(PDF, { citations: { enabled: true } }),
-        says({ type: "search_result", source: "s", title: "t", content: [] }),
+        user({ type: "search_result", source: "s", title: "t", content: [] }),
         result({ content: [{ type: "search_result", source: "s", title: "t", content: [] }] }),
       ],
       unused: [document(PDF, { citations: { enabled: false } }), document(PDF, { citations: null })],
@@ -269,7 +269,7 @@ testUses({
     },
     { capability: "streaming", used: [{ stream: true }], unused: [{ stream: false }] },
   ],
-  words: [
+  vocabulary: [
     ...MESSAGES_FIELDS,
     ...["role", "content", "type", "text", "user", "assistant", "tool_use", "tool_result", "image", "document"],
     ...["source", "url", "file_id", "base64", "media_type", "citations", "thinking", "signature", "custom", "any"],

@@ -18,8 +18,8 @@ const written = fc.constantFrom("", "{}", '{"a":1.0}', "[]", "{oops", '{"__proto
 const sealed = fc.constantFrom("gwr1.k1.SEALED", "gwr1.k1.EMPTY", "gAAAA-foreign", null);
 
 /** Every text gets a number once the list is known. */
-const SAID = "said";
-const text = fc.constantFrom(SAID, SAID, "", " ");
+const FINAL_TEXT = "said";
+const text = fc.constantFrom(FINAL_TEXT, FINAL_TEXT, "", " ");
 const part = fc.oneof(
   text.map((it) => ({ type: "input_text", text: it })),
   fc
@@ -40,7 +40,7 @@ const instruction = fc.record({
 const assistant = fc.oneof(
   text.map((it): Values => ({ role: "assistant", content: it })),
   text.map((it): Values => ({ role: "assistant", content: [{ type: "output_text", text: it, annotations: [] }] })),
-  fc.constant<Values>({ role: "assistant", content: [{ type: "refusal", refusal: SAID }] }),
+  fc.constant<Values>({ role: "assistant", content: [{ type: "refusal", refusal: FINAL_TEXT }] }),
 );
 const call = fc.record({
   type: fc.constant("function_call"),
@@ -109,8 +109,8 @@ const choice = fc.constantFrom<unknown>(
 function numbered(list: readonly unknown[]): { readonly input: readonly unknown[]; readonly texts: readonly string[] } {
   const reported: string[] = [];
   const input = JSON.parse(JSON.stringify(list), (_, value: unknown) => {
-    if (value !== SAID) return value;
-    reported.push(`${SAID}-${reported.length}-`);
+    if (value !== FINAL_TEXT) return value;
+    reported.push(`${FINAL_TEXT}-${reported.length}-`);
     return reported.at(-1);
   }) as readonly unknown[];
   return { input, texts: reported };
@@ -240,7 +240,7 @@ for (const target of TARGETS) {
         fc.array(call, { maxLength: 4 }),
         fc.infiniteStream(fc.nat(30)),
         (others, calls, places) => {
-          const list: unknown[] = [...others, { role: "user", content: SAID }];
+          const list: unknown[] = [...others, { role: "user", content: FINAL_TEXT }];
           for (const made of calls) {
             const at = Number(places.next().value) % (list.length + 1);
             list.splice(at, 0, made);
@@ -266,7 +266,7 @@ for (const target of TARGETS) {
   test(`every text arrives at ${target} exactly once`, () => {
     fc.assert(
       fc.property(items, (list) => {
-        const { input, texts } = numbered([...list, { role: "user", content: SAID }]);
+        const { input, texts } = numbered([...list, { role: "user", content: FINAL_TEXT }]);
         const made = attempt(target, { input, tools });
         if (made === undefined) return;
         const body = JSON.stringify(made.body);

@@ -2,7 +2,7 @@
 import { createInstruments, nullLog, systemClock } from "../../../src/base/index.ts";
 import { openPresenter, type Presenter, type PresenterOptions } from "../../../src/server/credentials/index.ts";
 
-export const quietPresenter = (options: Partial<PresenterOptions> = {}): Presenter =>
+export const staticKeyPresenter = (options: Partial<PresenterOptions> = {}): Presenter =>
   openPresenter({
     issuer: () => undefined,
     env: {},

@@ -39,7 +39,7 @@ interface Exchange {
 export type Choice = { readonly kind: "auto" | "any" | "none" } | { readonly kind: "tool"; readonly at: number };
 
 /** A request in a neutral form. */
-export interface Talk {
+export interface NeutralRequest {
   readonly system: readonly string[];
   readonly opening: readonly Piece[];
   readonly exchanges: readonly Exchange[];
@@ -127,7 +127,7 @@ const pieces: fc.Arbitrary<Piece> = fc.oneof(
 
 const toolNames = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
 
-export const talks: fc.Arbitrary<Talk> = fc
+export const neutralRequests: fc.Arbitrary<NeutralRequest> = fc
   .uniqueArray(fc.record({ name: toolNames, description: fc.option(words, { nil: undefined }), schema: schemas }), {
     minLength: 1,
     maxLength: 3,
