@@ -16,7 +16,7 @@ import { HOUR } from "./console/hour.ts";
 import { IDLE } from "./console/idle.ts";
 import { LATENCY } from "./console/latency.ts";
 import { RECORDED, REQUESTS } from "./console/requests.ts";
-import type { Given } from "./console/stage.ts";
+import type { StageOptions } from "./console/stage.ts";
 import { type Figure, renderFigures } from "./parts/figures.ts";
 import { conclude, guarded, readScenarioOptions, type ScenarioOptions } from "./parts/scenario.ts";
 
@@ -37,7 +37,10 @@ async function run({ only, isQuick, isJson, profileFolder }: ScenarioOptions): P
       .join(" ")}\n`,
   );
   if (profileFolder !== undefined) mkdirSync(resolve(profileFolder), { recursive: true });
-  const input: Given = { isQuick, profileFolder: profileFolder === undefined ? undefined : resolve(profileFolder) };
+  const input: StageOptions = {
+    isQuick,
+    profileFolder: profileFolder === undefined ? undefined : resolve(profileFolder),
+  };
   const figures: Figure[] = [];
   for (const scenario of ALL) {
     if (only.length > 0 && !only.includes(scenario.name)) continue;

@@ -3,12 +3,12 @@
 import type { Piece } from "./parts/children.ts";
 import { residentBytes } from "./parts/process-usage.ts";
 import { type Judged, judge } from "./report.ts";
-import { type Ask, load } from "./rounds.ts";
+import { load, type RunLoad } from "./rounds.ts";
 import { MAX_RSS_GROWTH_MIB, MAX_RSS_MIB, RSS_REQUESTS, RSS_SAMPLE_EVERY } from "./scenarios.ts";
 
 const CONNECTIONS = 32;
 
-export async function measureMemory(server: Piece, scale: number, ask: Ask): Promise<readonly Judged[]> {
+export async function measureMemory(server: Piece, scale: number, ask: RunLoad): Promise<readonly Judged[]> {
   const every = RSS_SAMPLE_EVERY * scale;
   const samples = [residentBytes(server.pid) / 2 ** 20];
   for (let sent = 0; sent < RSS_REQUESTS * scale; sent += every) {

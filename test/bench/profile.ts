@@ -10,7 +10,7 @@ import { checkGoverned } from "./governance/check.ts";
 import { startGateway } from "./parts/gateway.ts";
 import { type ThreadUsage, threadMicros } from "./parts/process-usage.ts";
 import { align } from "./report.ts";
-import { type Ask, load } from "./rounds.ts";
+import { load, type RunLoad } from "./rounds.ts";
 import type { LoadScenario } from "./scenarios.ts";
 import type { Prepared } from "./stage.ts";
 
@@ -53,7 +53,7 @@ export async function profileScenario(
   scenario: LoadScenario,
   prepared: Prepared,
   scale: number,
-  ask: Ask,
+  ask: RunLoad,
 ): Promise<string> {
   const { gateway: options, shape } = prepared;
   const folder = await mkdtemp(join(options.folder, "profile-"));

@@ -16,7 +16,7 @@ import { cpuMicros, residentBytes } from "./parts/process-usage.ts";
 import type { LoadScenario } from "./scenarios.ts";
 import { type Summary, summarize } from "./statistics.ts";
 
-export type Ask = (job: LoadJob) => Promise<LoadResult>;
+export type RunLoad = (job: LoadJob) => Promise<LoadResult>;
 
 export interface Contender {
   readonly name: "bare" | "nginx" | "gateway" | "many keys" | "bytes" | "governed" | "other build" | ForeignName;
@@ -66,7 +66,7 @@ async function streamsOf(upstreamPort: number): Promise<number> {
   return ((await response.json()) as { readonly streams: number }).streams;
 }
 
-export async function runRounds(options: RoundsOptions, ask: Ask): Promise<readonly Measured[]> {
+export async function runRounds(options: RoundsOptions, ask: RunLoad): Promise<readonly Measured[]> {
   const { scenario, contenders } = options;
   const { connections } = scenario;
   const scaled = (requests: number): number => Math.max(connections, Math.round(requests * options.scale));
@@ -152,7 +152,7 @@ export async function waitForRest(pid: number): Promise<void> {
 }
 
 /** Runs a job whose every answer was good; a figure with failures would be worthless. */
-export async function load(ask: Ask, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
+export async function load(ask: RunLoad, job: LoadJob): Promise<Extract<LoadResult, { kind: "done" }>> {
   const result = await ask(job);
   if (result.kind === "broken") throw new Error(`load: ${result.reason}`);
   const { failures, failedWith } = result;

@@ -14,7 +14,7 @@ import type { GatewayMode } from "./parts/configuration.ts";
 import type { ForeignName, InstalledGateway } from "./parts/foreign.ts";
 import { FOREIGN } from "./parts/foreign-gateways.ts";
 import type { GatewayOptions } from "./parts/gateway.ts";
-import type { Ask } from "./rounds.ts";
+import type { RunLoad } from "./rounds.ts";
 import { MANY_KEYS } from "./scenarios.ts";
 
 type GoverningMode = Extract<GatewayMode, "governed" | "recorded" | "guarded" | "guarded answers">;
@@ -27,7 +27,7 @@ export interface Stage {
   readonly scale: number;
   /** Number of keys in the many-keys scenarios. */
   readonly manyKeys: number;
-  readonly ask: Ask;
+  readonly ask: RunLoad;
   /** Rejects if an answer was not good. */
   steady(job: SteadyJob): Promise<Extract<SteadyResult, { kind: "done" }>>;
   keyring(file: string, mode: GoverningMode, count: number): Promise<Keyring>;

@@ -115,8 +115,8 @@ const TWICE = /(?<![-`])\b([a-z]{2,}) \1\b/;
 test("no document has a British or misspelled word, or a doubled word", () => {
   const found = markdownFiles(ROOT).flatMap((path) =>
     partsOf(readFileSync(join(ROOT, path), "utf8")).prose.flatMap(({ text, line }) => {
-      const words = text.replace(/\]\([^)]*\)/g, "]");
-      const match = WRONG.exec(words) ?? TWICE.exec(words);
+      const prose = text.replace(/\]\([^)]*\)/g, "]");
+      const match = WRONG.exec(prose) ?? TWICE.exec(prose);
       return match === null ? [] : [`${path}:${line}: ${match[0]}`];
     }),
   );

@@ -45,7 +45,7 @@ export function createAdmin(world: World): Admin {
     });
   };
 
-  const strangers = ({ votersOutgoing, ...rest }: Configuration): readonly string[] => {
+  const unknownMembers = ({ votersOutgoing, ...rest }: Configuration): readonly string[] => {
     const members = membersOf({ ...rest, votersOutgoing });
     const ids = Array.from({ length: plan.maxMembers }, (_, at) => `n${at + 1}`);
     return members.length >= plan.maxMembers ? [] : ids.filter((id) => !members.includes(id));
@@ -60,7 +60,7 @@ export function createAdmin(world: World): Admin {
       if (!configuration.autoLeave) propose(leader, "auto", []);
       return;
     }
-    const others = strangers(configuration);
+    const others = unknownMembers(configuration);
     const roll = random.below(10);
     if (roll < 3 && others.length > 0) {
       propose(leader, "auto", [{ type: "add-learner", nodeId: random.pick(others) }]);

@@ -11,7 +11,7 @@ import { configurationText, hasQuorum, membersOf } from "./quorum.ts";
 import { must } from "./violation.ts";
 import { leaderOf, type SimNode, type World } from "./world.ts";
 
-interface Scene {
+interface Simulated {
   readonly admin: Admin;
   readonly clients: Clients;
   step(): boolean;
@@ -25,7 +25,7 @@ const STABLE_FOR = 12;
 const CALM_OPERATIONS = 10;
 const SLOWEST_CLOCK = 0.5;
 
-export function comeToRest(world: World, { admin, clients, step }: Scene): { readonly isStranded: boolean } {
+export function comeToRest(world: World, { admin, clients, step }: Simulated): { readonly isStranded: boolean } {
   const { plan, net, trace, nodes } = world;
   const timeoutMs = (plan.raft.electionTicks * plan.tickMs) / SLOWEST_CLOCK;
   let broken: ReadonlySet<string> = new Set();

@@ -99,8 +99,8 @@ test("requests outside A2A 1.0 are refused with its codes", async (t) => {
     [() => a2a(at, "CreateTaskPushNotificationConfig", { taskId: "x" }), -32_003],
     [() => a2a(at, "GetExtendedAgentCard"), -32_004],
   ];
-  for (const [index, [ask, code]] of table.entries()) {
-    assert.deepEqual(await refusal(ask()), [200, code], String(index));
+  for (const [index, [request, code]] of table.entries()) {
+    assert.deepEqual(await refusal(request()), [200, code], String(index));
   }
   assert.equal((await fetch(at)).status, 405);
 });

@@ -82,7 +82,7 @@ test("a 429 has a retry time in the header of the dialect", async (t) => {
   assert.match(later?.get("anthropic-ratelimit-requests-reset") ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 });
 
-test("a flaky model fails as often as requested, for each user anew", async (t) => {
+test("a flaky model fails as often as requested, counted separately for each user", async (t) => {
   const of = await simulator(t);
   const body = { model: "sim-flaky-2", messages, user: "someone" };
   await assert.rejects(openai(of).chat.completions.create(body), { status: 503 });

@@ -79,8 +79,8 @@ test("requests outside the revision are refused in the order and with the codes 
     [() => callTool(at, "book_table", { restaurant: "x" }), 400, -32_021],
     [() => mcp(at, "tasks/get", { taskId: "x" }), 400, -32_021],
   ];
-  for (const [index, [ask, status, code]] of table.entries()) {
-    assert.deepEqual(await refusal(ask()), [status, code], String(index));
+  for (const [index, [request, status, code]] of table.entries()) {
+    assert.deepEqual(await refusal(request()), [status, code], String(index));
   }
   const notification = await send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } });
   assert.deepEqual([notification.status, await notification.text()], [202, ""]);
@@ -118,8 +118,8 @@ test("a report sends progress if requested, and is a task for clients with tasks
 test("a table is booked in two rounds, and the state of the first must be returned unchanged", async (t) => {
   const { url } = await simulator(t);
   const at = `${url}/mcp`;
-  const ask = { capabilities: { elicitation: { form: {} } } };
-  const first = await answerOf(callTool(at, "book_table", { restaurant: "Chez Nous" }, ask));
+  const request = { capabilities: { elicitation: { form: {} } } };
+  const first = await answerOf(callTool(at, "book_table", { restaurant: "Chez Nous" }, request));
   assert.equal(first.result?.["resultType"], "input_required");
   const again = (requestState: unknown, action = "accept") =>
     mcp(
@@ -131,7 +131,7 @@ test("a table is booked in two rounds, and the state of the first must be return
         inputResponses: { people: { action, content: { people: 4 } } },
         requestState,
       },
-      ask,
+      request,
     );
   const state = first.result?.["requestState"];
   assert.match(textOf(await answerOf(again(state))), /A table for 4 at "Chez Nous"/);

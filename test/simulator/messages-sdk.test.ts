@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type Anthropic from "@anthropic-ai/sdk";
 import { anthropic, anthropicClassic, post, simulator } from "./clients.ts";
 
-const ASK = {
+const BASE_REQUEST = {
   model: "sim-small",
   max_tokens: 1_000,
   messages: [{ role: "user" as const, content: "What is the capital of France?" }],
@@ -22,12 +22,12 @@ function textOf(message: { readonly content: readonly { readonly type: string }[
 
 test("the newest SDK reads the same message whole and streamed", async (t) => {
   const { messages } = anthropic(await simulator(t));
-  assertSame(await messages.create(ASK), await messages.stream(ASK).finalMessage());
+  assertSame(await messages.create(BASE_REQUEST), await messages.stream(BASE_REQUEST).finalMessage());
 });
 
 test("the older SDK, with its other credential header and version, reads the same", async (t) => {
   const { messages } = anthropicClassic(await simulator(t, { requireKey: "test-key" }));
-  assertSame(await messages.create(ASK), await messages.stream(ASK).finalMessage());
+  assertSame(await messages.create(BASE_REQUEST), await messages.stream(BASE_REQUEST).finalMessage());
 });
 
 interface Read {
@@ -49,7 +49,7 @@ function assertSame(whole: Read, streamed: Read): void {
 
 test("a stream has every event, in the order of the grammar", async (t) => {
   const types: string[] = [];
-  const response = await post(`${(await simulator(t)).url}/v1/messages`, { ...ASK, stream: true }, VERSION);
+  const response = await post(`${(await simulator(t)).url}/v1/messages`, { ...BASE_REQUEST, stream: true }, VERSION);
   for (const line of (await response.text()).split("\n")) {
     if (line.startsWith("event: ")) types.push(line.slice(7));
   }
@@ -70,7 +70,7 @@ for (const isStreamed of [false, true]) {
     const client = anthropic(await simulator(t));
     const ask = (body: Anthropic.MessageCreateParamsNonStreaming) =>
       isStreamed ? client.messages.stream(body).finalMessage() : client.messages.create(body);
-    const body = { ...ASK, max_tokens: 4_000, tools: [WEATHER], thinking: { type: "adaptive" as const } };
+    const body = { ...BASE_REQUEST, max_tokens: 4_000, tools: [WEATHER], thinking: { type: "adaptive" as const } };
     const asked = await ask(body);
     const [thinking, call] = asked.content;
     assert.equal(asked.stop_reason, "tool_use");
@@ -82,7 +82,7 @@ for (const isStreamed of [false, true]) {
     const answered = await ask({
       ...body,
       messages: [
-        ...ASK.messages,
+        ...BASE_REQUEST.messages,
         { role: "assistant", content: asked.content },
         { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "Sunny" }] },
       ],
@@ -96,7 +96,7 @@ test("usage excludes the cached prefix, which is written once and read afterward
   const client = anthropic(await simulator(t));
   const system = [{ type: "text" as const, text: "one two three", cache_control: { type: "ephemeral" as const } }];
   const counts = async () => {
-    const { usage } = await client.messages.stream({ ...ASK, system }).finalMessage();
+    const { usage } = await client.messages.stream({ ...BASE_REQUEST, system }).finalMessage();
     return [usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
   };
   assert.deepEqual(await counts(), [6, 3, 0]);
@@ -105,17 +105,17 @@ test("usage excludes the cached prefix, which is written once and read afterward
 
 test("limits and stop sequences end the text and give the reason", async (t) => {
   const client = anthropic(await simulator(t));
-  const cut = await client.messages.create({ ...ASK, max_tokens: 2 });
+  const cut = await client.messages.create({ ...BASE_REQUEST, max_tokens: 2 });
   assert.deepEqual([textOf(cut), cut.stop_reason, cut.usage.output_tokens], ["This is ", "max_tokens", 2]);
-  const warmed = await client.messages.create({ ...ASK, max_tokens: 0 });
+  const warmed = await client.messages.create({ ...BASE_REQUEST, max_tokens: 0 });
   assert.deepEqual([warmed.content, warmed.stop_reason, warmed.usage.output_tokens], [[], "max_tokens", 0]);
-  const stopped = await client.messages.stream({ ...ASK, stop_sequences: ["simulated"] }).finalMessage();
+  const stopped = await client.messages.stream({ ...BASE_REQUEST, stop_sequences: ["simulated"] }).finalMessage();
   assert.deepEqual([stopped.stop_reason, stopped.stop_sequence], ["stop_sequence", "simulated"]);
 });
 
 test("tokens are counted without an answer, with the count that an answer would have", async (t) => {
   const client = anthropic(await simulator(t));
-  const { model, messages } = ASK;
+  const { model, messages } = BASE_REQUEST;
   assert.equal((await client.messages.countTokens({ model, messages })).input_tokens, 6);
 });
 

@@ -276,9 +276,9 @@ test("every messages deviation is selected by its name, and the SDK still reads 
     "pings",
     "unknown-events",
   ]);
-  const ask = { max_tokens: 400, messages: QUESTION, tools, stream: true };
+  const request = { max_tokens: 400, messages: QUESTION, tools, stream: true };
   const read = async (model: string) =>
-    (await post(`${of.url}/v1/messages`, { ...ask, model }, { "anthropic-version": "2023-06-01" })).text();
+    (await post(`${of.url}/v1/messages`, { ...request, model }, { "anthropic-version": "2023-06-01" })).text();
   const usual = await read("sim-calls-3");
   for (const kind of kinds) {
     const model = `sim-calls-3+odd-${kind}`;

@@ -38,30 +38,38 @@ function comparable(response: unknown): unknown {
   return JSON.parse(text.replaceAll(/sim\d{8}/g, "id"));
 }
 
-const CASES: Readonly<Record<string, { readonly ask: object; readonly types: string; readonly status?: string }>> = {
-  text: { ask: {}, types: "message" },
-  reasoning: { ask: { reasoning: { effort: "low", summary: "auto" } }, types: "reasoning message" },
-  "reasoning without a summary": { ask: { reasoning: { effort: "low" } }, types: "reasoning message" },
-  calls: { ask: { model: "sim-calls-2+text-first", tools: [WEATHER] }, types: "message function_call function_call" },
-  "a custom tool": { ask: { tools: [PATCH] }, types: "custom_tool_call" },
-  "tools of a namespace": {
-    ask: { model: "sim-calls-2", tools: [{ type: "namespace", name: "crm", tools: [WEATHER, PATCH] }] },
-    types: "function_call custom_tool_call",
-  },
-  refusal: { ask: { model: "sim-refuse" }, types: "message", status: "incomplete" },
-  filtered: { ask: { model: "sim-filtered" }, types: "message", status: "incomplete" },
-  limit: { ask: { max_output_tokens: 3 }, types: "message", status: "incomplete" },
-  "a cut call": { ask: { max_output_tokens: 3, tools: [WEATHER] }, types: "function_call", status: "incomplete" },
-};
+const CASES: Readonly<Record<string, { readonly request: object; readonly types: string; readonly status?: string }>> =
+  {
+    text: { request: {}, types: "message" },
+    reasoning: { request: { reasoning: { effort: "low", summary: "auto" } }, types: "reasoning message" },
+    "reasoning without a summary": { request: { reasoning: { effort: "low" } }, types: "reasoning message" },
+    calls: {
+      request: { model: "sim-calls-2+text-first", tools: [WEATHER] },
+      types: "message function_call function_call",
+    },
+    "a custom tool": { request: { tools: [PATCH] }, types: "custom_tool_call" },
+    "tools of a namespace": {
+      request: { model: "sim-calls-2", tools: [{ type: "namespace", name: "crm", tools: [WEATHER, PATCH] }] },
+      types: "function_call custom_tool_call",
+    },
+    refusal: { request: { model: "sim-refuse" }, types: "message", status: "incomplete" },
+    filtered: { request: { model: "sim-filtered" }, types: "message", status: "incomplete" },
+    limit: { request: { max_output_tokens: 3 }, types: "message", status: "incomplete" },
+    "a cut call": { request: { max_output_tokens: 3, tools: [WEATHER] }, types: "function_call", status: "incomplete" },
+  };
 
 test("every kind of answer is the same streamed and whole, and the client's stream reader accepts it", async (t) => {
   const of = await simulator(t);
   const client = openai(of);
-  for (const [title, { ask, types, status = "completed" }] of Object.entries(CASES)) {
-    const asked = { model: "sim-large", input: QUESTION, ...ask } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+  for (const [title, { request, types, status = "completed" }] of Object.entries(CASES)) {
+    const asked = {
+      model: "sim-large",
+      input: QUESTION,
+      ...request,
+    } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
     const whole = await client.responses.create(asked);
     assert.deepEqual([whole.output.map(({ type }) => type).join(" "), whole.status], [types, status], title);
-    const events = await streamed(of, ask);
+    const events = await streamed(of, request);
     assert.deepEqual(
       events.map(({ sequence_number }) => sequence_number),
       events.map((_, index) => index),
@@ -105,9 +113,9 @@ test("a custom tool is called with a text, and a namespaced tool by both of its 
 
 test("a choice leaves the tools it names, and an unknown one is refused", async (t) => {
   const of = await simulator(t);
-  const ask = { tools: [WEATHER, PATCH, { type: "web_search" }] };
+  const request = { tools: [WEATHER, PATCH, { type: "web_search" }] };
   const called = async (choice: unknown): Promise<unknown> => {
-    const events = await streamed(of, { ...ask, tool_choice: choice });
+    const events = await streamed(of, { ...request, tool_choice: choice });
     const done = events.find(({ type }) => type === "response.output_item.done");
     return (done?.["item"] as { readonly name?: string } | undefined)?.name;
   };
@@ -118,7 +126,7 @@ test("a choice leaves the tools it names, and an unknown one is refused", async 
   const refused = await post(`${of.url}/v1/responses`, {
     model: "sim-large",
     input: QUESTION,
-    ...ask,
+    ...request,
     tool_choice: { type: "function", name: "apply_patch" },
   });
   assert.equal(refused.status, 400);
@@ -150,12 +158,12 @@ test("encrypted reasoning is accepted unchanged for its own item, and refused ot
 
 test("a stream fails with the error in both of its forms, and the response has what was complete by then", async (t) => {
   const of = await simulator(t);
-  for (const [model, ask] of [
+  for (const [model, request] of [
     ["sim-error-first-event", {}],
     ["sim-error-mid-stream", {}],
     ["sim-error-mid-stream", { reasoning: { effort: "low" } }],
   ] as const) {
-    const events = await streamed(of, { ...ask, model });
+    const events = await streamed(of, { ...request, model });
     assert.deepEqual(
       events.map(({ sequence_number }) => sequence_number),
       events.map((_, index) => index),
@@ -173,12 +181,12 @@ test("a stream fails with the error in both of its forms, and the response has w
     assert.deepEqual(response.error, { code: "server_error", message: error["message"] });
     const done = events.filter(({ type }) => type === "response.output_item.done").map(({ item }) => item);
     assert.deepEqual(response.output, done);
-    assert.equal(done.length, "reasoning" in ask ? 1 : 0);
+    assert.equal(done.length, "reasoning" in request ? 1 : 0);
   }
 });
 
 test("the response echoes its request settings", async (t) => {
-  const ask = {
+  const request = {
     temperature: 0.5,
     top_p: 0.9,
     parallel_tool_calls: false,
@@ -191,9 +199,9 @@ test("the response echoes its request settings", async (t) => {
     reasoning: { effort: "none", summary: null },
     tools: [{ type: "web_search" }],
   };
-  const events = await streamed(await simulator(t), ask);
+  const events = await streamed(await simulator(t), request);
   const response = events.at(-1)?.["response"] as Readonly<Record<string, unknown>>;
-  const repeated = Object.fromEntries(Object.keys(ask).map((name) => [name, response[name]]));
-  assert.deepEqual(repeated, { ...ask, text: { verbosity: "low", format: { type: "text" } } });
+  const repeated = Object.fromEntries(Object.keys(request).map((name) => [name, response[name]]));
+  assert.deepEqual(repeated, { ...request, text: { verbosity: "low", format: { type: "text" } } });
   assert.deepEqual([response["store"], response["background"], response["top_logprobs"]], [false, false, 0]);
 });

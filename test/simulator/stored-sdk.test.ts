@@ -168,8 +168,8 @@ test("a batch without its file, purpose, window or known endpoint is refused, an
     [{ ...body, nonsense: 1 }, { status: 400 }],
     [{ input_file_id: id }, { status: 400, param: "endpoint" }],
   ];
-  for (const [given, expected] of refused) {
-    await assert.rejects(client.batches.create(given as OpenAI.BatchCreateParams), expected, JSON.stringify(given));
+  for (const [request, expected] of refused) {
+    await assert.rejects(client.batches.create(request as OpenAI.BatchCreateParams), expected, JSON.stringify(request));
   }
   await assert.rejects(client.batches.retrieve("batch_none"), { status: 404 });
   const made = await client.batches.create(body);

@@ -97,10 +97,10 @@ async function measure(
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) times.push((await read(plane, keys)).ms);
   let reads = 0;
-  const quiet: Probed[] = [];
+  const idle: Probed[] = [];
   const beside: Probed[] = [];
   for (let period = 0; period < (input.isQuick ? QUICK_PERIODS : PERIODS); period += 1) {
-    quiet.push(await probed(input, plane, async () => undefined));
+    idle.push(await probed(input, plane, async () => undefined));
     beside.push(
       await probed(input, plane, async (isOver) => {
         while (!isOver.aborted) {
@@ -126,14 +126,14 @@ async function measure(
       value: turns.median,
       unit: "ms",
       aim: { atMost: LONGEST_TURN_MS },
-      detail: `median of the longest of ${beside.length} periods (${turns.least.toFixed(0)}-${turns.most.toFixed(0)}), ${reads} reads in turn; without ${middle(quiet, (it) => it.longestTurnMs)} ms`,
+      detail: `median of the longest of ${beside.length} periods (${turns.least.toFixed(0)}-${turns.most.toFixed(0)}), ${reads} reads in turn; without ${middle(idle, (it) => it.longestTurnMs)} ms`,
     },
     {
       name: `${about}: p99 of the data plane meanwhile`,
       value: Number(middle(beside, (it) => it.p99Ms)),
       unit: "ms",
       aim: undefined,
-      detail: `${describe(beside)}; without: ${describe(quiet)}`,
+      detail: `${describe(beside)}; without: ${describe(idle)}`,
     },
   ];
 }

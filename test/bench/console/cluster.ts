@@ -17,7 +17,7 @@ import type { Figure } from "../parts/figures.ts";
 import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { percentile } from "../statistics.ts";
-import { type Given, LAUNCHER, onStage, quit, toView } from "./stage.ts";
+import { LAUNCHER, onStage, quit, type StageOptions, toView } from "./stage.ts";
 
 const REQUESTS_PER_SECOND = 14;
 const PROVIDERS = 4;
@@ -63,7 +63,7 @@ function contenders(): readonly Contender[] {
   return against === undefined ? [own] : [{ name: "against: ", launcher: resolve(against, "bin/gateway") }, own];
 }
 
-export const CLUSTER: Scenario<Given> = {
+export const CLUSTER: Scenario<StageOptions> = {
   name: "cluster",
   run: (input) =>
     onStage(async (owner) => {
@@ -142,7 +142,7 @@ function openAt(
   owner: Owner,
   { node }: Governed,
   { launcher }: Contender,
-  { profileFolder }: Given,
+  { profileFolder }: StageOptions,
   { columns, rows }: Size,
   more: { readonly baud?: number } = {},
 ): TestTerminal {
@@ -151,7 +151,12 @@ function openAt(
   return openTerminal(owner, { args, columns, rows, env: { HOME: tmpdir() }, ...more });
 }
 
-async function starts(owner: Owner, governed: Governed, input: Given, count: number): Promise<readonly Figure[]> {
+async function starts(
+  owner: Owner,
+  governed: Governed,
+  input: StageOptions,
+  count: number,
+): Promise<readonly Figure[]> {
   const all = contenders().map((of) => ({
     of,
     firstMs: [] as number[],
@@ -182,7 +187,7 @@ interface Opened {
   readonly terminal: TestTerminal;
 }
 
-async function idle(owner: Owner, governed: Governed, input: Given, share: number): Promise<readonly Figure[]> {
+async function idle(owner: Owner, governed: Governed, input: StageOptions, share: number): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   const opened = contenders().map((of) => ({ of, terminal: openAt(owner, governed, of, input, USUAL) }));
   for (const { terminal } of opened) await terminal.until(`${PROVIDERS} ok`);
@@ -247,7 +252,7 @@ async function rest(opened: readonly Opened[], name: string, ms: number, aim: nu
 }
 
 /** Time to open each view behind a slow line, from the key to its content. */
-async function slow(owner: Owner, governed: Governed, input: Given): Promise<readonly Figure[]> {
+async function slow(owner: Owner, governed: Governed, input: StageOptions): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const of of contenders()) {
     const terminal = openAt(owner, governed, of, input, USUAL, { baud: SLOW_BAUD });

@@ -7,7 +7,7 @@ import type { Figure } from "../parts/figures.ts";
 import { residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { type Point, slope } from "../statistics.ts";
-import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys } from "./stage.ts";
+import { onStage, openConsole, openEndpoint, pause, quit, type StageOptions, toKeys } from "./stage.ts";
 
 const KEYS = 1_000;
 const ANSWERS = 7_200;
@@ -17,7 +17,7 @@ const LIMIT_MS = 900_000;
 /** The heap grows at first; its later growth counts. */
 const WARM_SHARE = 0.25;
 
-export const HOUR: Scenario<Given> = {
+export const HOUR: Scenario<StageOptions> = {
   name: "hour",
   run: (input) =>
     onStage(async (owner) => {

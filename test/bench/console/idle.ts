@@ -3,7 +3,7 @@
 import type { Figure } from "../parts/figures.ts";
 import { cpuMicros, residentBytes } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
-import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, toView } from "./stage.ts";
+import { onStage, openConsole, openEndpoint, pause, quit, type StageOptions, toKeys, toView } from "./stage.ts";
 
 const KEYS = 10_000;
 const IDLE_MS = 30_000;
@@ -21,7 +21,7 @@ async function cpuPercent(pid: number, ms: number): Promise<number> {
   return (cpuMicros(pid) - before) / ((performance.now() - from) * 10);
 }
 
-export const IDLE: Scenario<Given> = {
+export const IDLE: Scenario<StageOptions> = {
   name: "idle",
   run: (input) =>
     onStage(async (owner) => {

@@ -4,7 +4,17 @@ import type { TestTerminal } from "../../console/support/terminal.ts";
 import type { Figure } from "../parts/figures.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { percentile } from "../statistics.ts";
-import { type Given, onStage, openConsole, openEndpoint, pause, quit, toKeys, toView, written } from "./stage.ts";
+import {
+  onStage,
+  openConsole,
+  openEndpoint,
+  pause,
+  quit,
+  type StageOptions,
+  toKeys,
+  toView,
+  written,
+} from "./stage.ts";
 
 const KEYS = 10_000;
 const PRESSES = 600;
@@ -69,7 +79,7 @@ function figuresOf(name: string, took: readonly number[], aim: number | undefine
   }));
 }
 
-export const LATENCY: Scenario<Given> = {
+export const LATENCY: Scenario<StageOptions> = {
   name: "latency",
   run: (input) =>
     onStage(async (owner) => {

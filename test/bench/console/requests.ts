@@ -13,7 +13,7 @@ import { cpuMicros } from "../parts/process-usage.ts";
 import type { Scenario } from "../parts/scenario.ts";
 import { openStage, prepare } from "../stage.ts";
 import { percentile } from "../statistics.ts";
-import { type Given, onStage, openConsole, openEndpoint, pause, quit, written } from "./stage.ts";
+import { onStage, openConsole, openEndpoint, pause, quit, type StageOptions, written } from "./stage.ts";
 
 const PER_SECOND = 5_000;
 const SECONDS = 12;
@@ -55,7 +55,7 @@ async function type(terminal: TestTerminal, isOver: () => boolean): Promise<read
 }
 
 /** The same list from a stub whose recorder is fed at the rate, for a machine too small for that load and a console. */
-export const RECORDED: Scenario<Given> = {
+export const RECORDED: Scenario<StageOptions> = {
   name: "requests-recorded",
   run: (input) =>
     onStage(async (owner) => {
@@ -80,7 +80,7 @@ export const RECORDED: Scenario<Given> = {
     }),
 };
 
-export const REQUESTS: Scenario<Given> = {
+export const REQUESTS: Scenario<StageOptions> = {
   name: "requests",
   run: (input) =>
     onStage(async (owner) => {

@@ -18,7 +18,7 @@ const HOUR = fileURLToPath(new URL("./hour-child.ts", import.meta.url));
 const COLUMNS = 120;
 const ROWS = 35;
 
-export interface Given {
+export interface StageOptions {
   readonly isQuick: boolean;
   readonly profileFolder: string | undefined;
 }
@@ -65,7 +65,7 @@ async function nextMessage(child: ChildProcess): Promise<Counts> {
 export function openConsole(
   owner: Owner,
   { socket }: Pick<EndpointUnderTest, "socket">,
-  input: Given,
+  input: StageOptions,
   as: "console" | "hour" = "console",
 ): TestTerminal {
   const { profileFolder } = input;

@@ -15,7 +15,7 @@ import { compilePieces } from "../parts/compile.ts";
 import { makeHome } from "../parts/configuration.ts";
 import { waitForReadyLine } from "../parts/gateway.ts";
 import { cpuMicros } from "../parts/process-usage.ts";
-import type { Ask } from "../rounds.ts";
+import type { RunLoad } from "../rounds.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../../../bin/gateway", import.meta.url));
 const PROTO = fileURLToPath(new URL("../../../proto/external_processor.proto", import.meta.url));
@@ -37,7 +37,7 @@ const MODES = { request: "streamed", response: "off" } as const;
 export type Through = "nothing" | "empty" | "inspector";
 
 export interface InspectorStage {
-  readonly ask: Ask;
+  readonly ask: RunLoad;
   readonly ports: Readonly<Record<Through, number>>;
   /** CPU time of the called service, in microseconds since its start. */
   readonly cpuOf: (through: Exclude<Through, "nothing">) => number;

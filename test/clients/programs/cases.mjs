@@ -11,8 +11,8 @@ export async function run(cases) {
   let failed = 0;
   for (const [name, make] of Object.entries(cases)) {
     try {
-      const said = await make(`${root}/${name}`);
-      if (said === undefined || said === null || said === "") throw new Error("nothing came of it");
+      const result = await make(`${root}/${name}`);
+      if (result === undefined || result === null || result === "") throw new Error("nothing came of it");
       console.log(`ok ${name}`);
     } catch (error) {
       failed += 1;

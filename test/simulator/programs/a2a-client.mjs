@@ -10,7 +10,7 @@ const { SendMessageRequest, verifyAgentCardSignature, TaskState } = load("@a2a-j
 const { ClientFactory } = load("@a2a-js/sdk/client");
 
 const options = { serviceParameters: authorization ? { authorization } : {} };
-const tell = async (feature, run) => {
+const report = async (feature, run) => {
   try {
     console.log(JSON.stringify([feature, await run()]));
   } catch ({ name, message }) {
@@ -32,26 +32,26 @@ const all = async (stream) => {
   return events;
 };
 
-await tell("card", async () => (await client.getAgentCard()).name);
-await tell("message", async () => (await send("Hello!")).parts[0].content.value);
-await tell("report", async () => {
+await report("card", async () => (await client.getAgentCard()).name);
+await report("message", async () => (await send("Hello!")).parts[0].content.value);
+await report("report", async () => {
   const task = await send("report 2 5");
   return [stateOf(task), task.artifacts[0].parts.length];
 });
-await tell("stream", () => all(client.sendMessageStream(message("report 2 5"), options)));
-await tell("book", async () => {
+await report("stream", () => all(client.sendMessageStream(message("report 2 5"), options)));
+await report("book", async () => {
   const { id: taskId, contextId, status } = await send("book a table");
   const done = await send("four", { taskId, contextId });
   return [stateOf({ status }), stateOf(done)];
 });
-await tell("cancel", async () => {
+await report("cancel", async () => {
   const stream = client.sendMessageStream(message("report 1 60000"), options);
   const { id } = within((await stream.next()).value);
   const cancelled = await client.cancelTask({ id, tenant: "" }, options);
   await all(stream);
   return stateOf(cancelled);
 });
-await tell("unknown task", () => client.getTask({ id: "nope", tenant: "" }, options));
+await report("unknown task", () => client.getTask({ id: "nope", tenant: "" }, options));
 if (authorization === undefined || authorization === "") {
   const verified = (path) => async () => {
     const card = await (await fetch(new URL(path, url))).json();
@@ -59,6 +59,6 @@ if (authorization === undefined || authorization === "") {
     await verifyAgentCardSignature(keyOf)(card);
     return "genuine";
   };
-  await tell("signed", verified("/a2a/sim-signed/.well-known/agent-card.json"));
-  await tell("tampered", verified("/a2a/sim-tampered/.well-known/agent-card.json"));
+  await report("signed", verified("/a2a/sim-signed/.well-known/agent-card.json"));
+  await report("tampered", verified("/a2a/sim-tampered/.well-known/agent-card.json"));
 }

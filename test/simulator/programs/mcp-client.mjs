@@ -18,7 +18,7 @@ client.setRequestHandler("sampling/createMessage", ({ params }) => ({
   content: { type: "text", text: `summed up: ${params.messages[0].content.text}` },
 }));
 
-const tell = async (feature, run) => {
+const report = async (feature, run) => {
   try {
     console.log(JSON.stringify([feature, await run()]));
   } catch ({ name, code, message }) {
@@ -29,35 +29,35 @@ const call = (name, args, options) => client.callTool({ name, arguments: args },
 
 const requestInit = authorization ? { headers: { authorization } } : {};
 await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-await tell("server", () => client.getServerVersion().name);
-await tell("tools", async () => (await client.listTools()).tools.map(({ name }) => name));
-await tell("resources", async () => (await client.listResources()).resources.map(({ uri }) => uri));
-await tell("templates", async () => (await client.listResourceTemplates()).resourceTemplates.length);
-await tell("prompts", async () => (await client.listPrompts()).prompts.map(({ name }) => name));
-await tell("search", async () => (await call("search", { query: "gateways", limit: 3 })).content.length);
-await tell("weather", async () => (await call("weather", { city: "Köln" })).structuredContent);
-await tell("delete_file", async () => (await call("delete_file", { path: "/etc/passwd" })).content[0].text);
-await tell("picture", async () => (await call("picture", {})).content[0].mimeType);
-await tell("read", async () => (await client.readResource({ uri: "sim://logo" })).contents[0].mimeType);
-await tell("prompt", async () => (await client.getPrompt({ name: "greet" })).messages[0].content.text);
-await tell("book_table", async () => (await call("book_table", { restaurant: "Chez Nous" })).content[0].text);
-await tell("summarize", async () => (await call("summarize", { text: "long" })).content[0].text);
-await tell("report", async () => {
+await report("server", () => client.getServerVersion().name);
+await report("tools", async () => (await client.listTools()).tools.map(({ name }) => name));
+await report("resources", async () => (await client.listResources()).resources.map(({ uri }) => uri));
+await report("templates", async () => (await client.listResourceTemplates()).resourceTemplates.length);
+await report("prompts", async () => (await client.listPrompts()).prompts.map(({ name }) => name));
+await report("search", async () => (await call("search", { query: "gateways", limit: 3 })).content.length);
+await report("weather", async () => (await call("weather", { city: "Köln" })).structuredContent);
+await report("delete_file", async () => (await call("delete_file", { path: "/etc/passwd" })).content[0].text);
+await report("picture", async () => (await call("picture", {})).content[0].mimeType);
+await report("read", async () => (await client.readResource({ uri: "sim://logo" })).contents[0].mimeType);
+await report("prompt", async () => (await client.getPrompt({ name: "greet" })).messages[0].content.text);
+await report("book_table", async () => (await call("book_table", { restaurant: "Chez Nous" })).content[0].text);
+await report("summarize", async () => (await call("summarize", { text: "long" })).content[0].text);
+await report("report", async () => {
   const seen = [];
   const { content } = await call("report", { topic: "x", step_ms: 5 }, { onprogress: (one) => seen.push(one.message) });
   return [...seen, content[0].text];
 });
-await tell("listening", async () => {
+await report("listening", async () => {
   let done;
-  const told = new Promise((resolve) => {
+  const notified = new Promise((resolve) => {
     done = resolve;
   });
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => done(params.uri));
   const subscription = await client.listen({ resourceSubscriptions: ["sim://notes/today"] });
   await call("touch", { uri: "sim://notes/today" });
-  const uri = await told;
+  const uri = await notified;
   await subscription.close();
   return uri;
 });
-await tell("unknown tool", () => call("nobody", {}));
+await report("unknown tool", () => call("nobody", {}));
 await client.close();

@@ -17,8 +17,8 @@ const CALL = { id: "a", type: "function", function: { name: "f", arguments: "{}"
 const ASSISTANT = { role: "assistant", content: null, tool_calls: [CALL] };
 const RESULT = { role: "tool", tool_call_id: "a", content: "" };
 
-const turns = (...messages: unknown[]) => ({ model: "m", messages });
-const parts = (...content: unknown[]) => turns({ role: "user", content });
+const requestWith = (...messages: unknown[]) => ({ model: "m", messages });
+const parts = (...content: unknown[]) => requestWith({ role: "user", content });
 const image = (url: string) => ({ type: "image_url", image_url: { url } });
 const file = (held: unknown) => ({ type: "file", file: held });
 const schema = (strict: boolean, held: unknown) => ({
@@ -35,44 +35,49 @@ const REFUSED: readonly Row[] = [
   [{ ...BASE, top_k: 5 }, /^Unrecognized request argument supplied: top_k$/, null],
   [{ ...BASE, __proto: 1 }, /^Unrecognized request argument supplied: __proto$/, null],
   [{ model: "m" }, /^Missing required parameter: 'messages'\.$/, "messages", "missing_required_parameter"],
-  [turns(), /empty array/, "messages", "empty_array"],
-  [turns({ role: "robot", content: "x" }), /^Invalid value: 'robot'\. Supported/, "messages[0].role", "invalid_value"],
-  [turns({ content: "x" }), /Missing required parameter/, "messages[0].role", "missing_required_parameter"],
-  [turns({ ...USER, cache_control: {} }), /^Unknown parameter/, "messages[0].cache_control", "unknown_parameter"],
-  [turns({ ...USER, name: "a b" }), /pattern/, "messages[0].name", "invalid_value"],
-  [turns({ role: "user", content: null }), /Invalid type/, "messages[0].content", "invalid_type"],
-  [turns(USER, { role: "assistant", content: null }), /got null/, "messages.[1].content"],
-  [turns(USER, { ...ASSISTANT, tool_calls: [] }), /empty array/, "messages[1].tool_calls", "empty_array"],
-  [turns(USER, { ...ASSISTANT, tool_calls: null }), /Invalid type/, "messages[1].tool_calls", "invalid_type"],
+  [requestWith(), /empty array/, "messages", "empty_array"],
   [
-    turns(USER, { ...ASSISTANT, tool_calls: [{ ...CALL, id: "a".repeat(65) }] }),
+    requestWith({ role: "robot", content: "x" }),
+    /^Invalid value: 'robot'\. Supported/,
+    "messages[0].role",
+    "invalid_value",
+  ],
+  [requestWith({ content: "x" }), /Missing required parameter/, "messages[0].role", "missing_required_parameter"],
+  [requestWith({ ...USER, cache_control: {} }), /^Unknown parameter/, "messages[0].cache_control", "unknown_parameter"],
+  [requestWith({ ...USER, name: "a b" }), /pattern/, "messages[0].name", "invalid_value"],
+  [requestWith({ role: "user", content: null }), /Invalid type/, "messages[0].content", "invalid_type"],
+  [requestWith(USER, { role: "assistant", content: null }), /got null/, "messages.[1].content"],
+  [requestWith(USER, { ...ASSISTANT, tool_calls: [] }), /empty array/, "messages[1].tool_calls", "empty_array"],
+  [requestWith(USER, { ...ASSISTANT, tool_calls: null }), /Invalid type/, "messages[1].tool_calls", "invalid_type"],
+  [
+    requestWith(USER, { ...ASSISTANT, tool_calls: [{ ...CALL, id: "a".repeat(65) }] }),
     /maximum length 64/,
     "messages[1].tool_calls[0].id",
     "string_above_max_length",
   ],
   [
-    turns(USER, { ...ASSISTANT, tool_calls: [{ ...CALL, function: { name: "f", arguments: {} } }] }),
+    requestWith(USER, { ...ASSISTANT, tool_calls: [{ ...CALL, function: { name: "f", arguments: {} } }] }),
     /expected a string/,
     "messages[1].tool_calls[0].function.arguments",
     "invalid_type",
   ],
   [
-    turns(USER, { ...ASSISTANT, tool_calls: [CALL, CALL] }, RESULT),
+    requestWith(USER, { ...ASSISTANT, tool_calls: [CALL, CALL] }, RESULT),
     /Duplicate/,
     "messages.[1].tool_calls",
     "invalid_value",
   ],
-  [turns(RESULT), /response to a preceeding message with 'tool_calls'/, "messages.[0].role"],
-  [turns(USER, ASSISTANT, { ...RESULT, tool_call_id: "b" }), /response to a preceeding/, "messages.[2].role"],
-  [turns(USER, ASSISTANT, USER), /did not have response messages: a$/, "messages.[2].role"],
-  [turns(USER, ASSISTANT), /did not have response messages: a$/, "messages.[2].role"],
+  [requestWith(RESULT), /response to a preceeding message with 'tool_calls'/, "messages.[0].role"],
+  [requestWith(USER, ASSISTANT, { ...RESULT, tool_call_id: "b" }), /response to a preceeding/, "messages.[2].role"],
+  [requestWith(USER, ASSISTANT, USER), /did not have response messages: a$/, "messages.[2].role"],
+  [requestWith(USER, ASSISTANT), /did not have response messages: a$/, "messages.[2].role"],
   [
-    turns(USER, ASSISTANT, { ...RESULT, content: [image("https://e/x")] }),
+    requestWith(USER, ASSISTANT, { ...RESULT, content: [image("https://e/x")] }),
     /Invalid value: 'image_url'/,
     "messages[2].content[0].type",
     "invalid_value",
   ],
-  [turns({ role: "function", name: "f", content: "x" }), /'function_call'/, "messages.[0].role"],
+  [requestWith({ role: "function", name: "f", content: "x" }), /'function_call'/, "messages.[0].role"],
   [parts({ type: "video" }), /Invalid value: 'video'/, "messages[0].content[0].type", "invalid_value"],
   [parts(), /empty array/, "messages[0].content", "empty_array"],
   [
@@ -230,10 +235,10 @@ for (const [body, message, param, code] of REFUSED) {
 }
 
 const ACCEPTED: Readonly<Record<string, unknown>> = {
-  "a tool's empty result": turns(USER, ASSISTANT, RESULT),
-  "a tool's result that names the tool": turns(USER, ASSISTANT, { ...RESULT, name: "get_weather" }),
+  "a tool's empty result": requestWith(USER, ASSISTANT, RESULT),
+  "a tool's result that names the tool": requestWith(USER, ASSISTANT, { ...RESULT, name: "get_weather" }),
   "no tools in an empty list": { ...BASE, tools: [] },
-  "a parsed answer sent back whole": turns(
+  "a parsed answer sent back whole": requestWith(
     USER,
     {
       ...ASSISTANT,
@@ -242,7 +247,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     },
     RESULT,
   ),
-  "an answer sent back whole": turns(USER, {
+  "an answer sent back whole": requestWith(USER, {
     role: "assistant",
     content: "x",
     refusal: null,
@@ -294,7 +299,7 @@ for (const [what, body] of Object.entries(ACCEPTED)) {
 
 test("an open model accepts extensions that others refuse", () => {
   const extended = {
-    ...turns(
+    ...requestWith(
       { role: "user", content: [{ type: "text", text: "x", cache_control: { type: "ephemeral" } }] },
       { role: "assistant", content: "y", reasoning_details: [{}] },
     ),
@@ -310,7 +315,10 @@ test("an open model accepts extensions that others refuse", () => {
 test("a classic model refuses later features, and a reasoning model refuses its own exclusions", () => {
   assert.equal(refused({ ...BASE, max_tokens: 5 }, "sim-classic"), undefined);
   assert.match(refused({ ...BASE, max_completion_tokens: 5 }, "sim-classic")?.message ?? "", /max_completion_tokens$/);
-  assert.equal(refused(turns({ role: "developer", content: "x" }, USER), "sim-classic")?.param, "messages[0].role");
+  assert.equal(
+    refused(requestWith({ role: "developer", content: "x" }, USER), "sim-classic")?.param,
+    "messages[0].role",
+  );
   assert.match(refused({ ...BASE, tools: [] }, "sim-classic")?.message ?? "", /^Invalid 'tools': empty array/);
   assert.equal(refused({ ...BASE, max_tokens: 5 }, "sim-reasoning")?.code, "unsupported_parameter");
   assert.equal(refused({ ...BASE, temperature: 0 }, "sim-reasoning")?.code, "unsupported_value");
@@ -332,9 +340,11 @@ test("any JSON in any place is accepted or refused, and nothing else is thrown",
   fc.assert(
     fc.property(member, value, value, value, (name, one, two, three) => {
       refused({ ...BASE, [name]: one });
-      refused(turns(one));
-      refused(turns({ role: "user", content: two }));
-      refused(turns(USER, { role: "assistant", content: one, tool_calls: two }, { role: "tool", content: three }));
+      refused(requestWith(one));
+      refused(requestWith({ role: "user", content: two }));
+      refused(
+        requestWith(USER, { role: "assistant", content: one, tool_calls: two }, { role: "tool", content: three }),
+      );
       refused({ ...BASE, tools: [one, { type: "function", function: two }, tool("f", { parameters: three })] });
     }),
     { verbose: 1 },

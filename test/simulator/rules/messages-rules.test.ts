@@ -15,8 +15,8 @@ const THINKING = { type: "thinking", thinking: "hm", signature: signatureOf("hm"
 const ENABLED = { type: "enabled", budget_tokens: 1_024 };
 const MARK = { type: "ephemeral" };
 
-const turns = (...messages: unknown[]) => ({ ...BASE, messages });
-const userTurn = (...content: unknown[]) => turns({ role: "user", content });
+const requestWith = (...messages: unknown[]) => ({ ...BASE, messages });
+const userTurn = (...content: unknown[]) => requestWith({ role: "user", content });
 const use = (id = "a") => ({ type: "tool_use", id, name: "f", input: {} });
 const result = (id = "a", more: object = {}) => ({ type: "tool_result", tool_use_id: id, content: "y", ...more });
 const assistant = (...content: unknown[]) => ({ role: "assistant", content });
@@ -40,12 +40,12 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [{ ...BASE, max_tokens: -1 }, /^max_tokens: Input should be greater than or equal to 0$/],
   [{ ...BASE, n: 1 }, /^n: Extra inputs are not permitted$/],
   [{ ...BASE, mcp_servers: [] }, /^mcp_servers: Extra inputs are not permitted$/],
-  [turns(), /at least one message/],
-  [turns({ role: "tool", content: "x" }), /^messages\.0\.role: Input should be 'user', 'assistant' or 'system'$/],
-  [turns({ ...USER, name: "n" }), /^messages\.0\.name: Extra inputs/],
-  [turns(assistant(TEXT), USER), /first message must use the "user" role/],
-  [turns({ role: "system", content: "x" }, USER), /first message must use the "user" role/],
-  [turns({ role: "user", content: "" }), /^messages\.0: all messages must have non-empty content/],
+  [requestWith(), /at least one message/],
+  [requestWith({ role: "tool", content: "x" }), /^messages\.0\.role: Input should be 'user', 'assistant' or 'system'$/],
+  [requestWith({ ...USER, name: "n" }), /^messages\.0\.name: Extra inputs/],
+  [requestWith(assistant(TEXT), USER), /first message must use the "user" role/],
+  [requestWith({ role: "system", content: "x" }, USER), /first message must use the "user" role/],
+  [requestWith({ role: "user", content: "" }), /^messages\.0: all messages must have non-empty content/],
   [userTurn(), /^messages\.0: all messages must have non-empty content/],
   [userTurn({ type: "text", text: "" }), /^messages: text content blocks must be non-empty$/],
   [{ ...BASE, system: [{ type: "text", text: "" }] }, /^system: text content blocks must be non-empty$/],
@@ -59,19 +59,25 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [userTurn({ type: "image_url", image_url: {} }), /Input tag 'image_url'/],
   [{ ...BASE, stop_sequences: [" "] }, /each stop sequence must contain non-whitespace/],
   [{ ...BASE, stop_sequences: "x" }, /^stop_sequences: Input should be a valid list$/],
-  [turns(USER, { role: "assistant", content: "x " }), /cannot end with trailing whitespace/],
-  [turns(USER, assistant(use("functions.f:0"))), /^messages\.1\.content\.0\.tool_use\.id: String should match pattern/],
-  [turns(USER, assistant(use()), user(TEXT, result())), /without `tool_result` blocks immediately after: a/],
-  [turns(USER, assistant(use()), user(TEXT), user(result())), /without `tool_result` blocks immediately after: a/],
-  [turns(USER, assistant(use())), /^messages\.1: `tool_use` ids were found without/],
-  [turns(USER, assistant(use()), USER), /^messages\.1: `tool_use` ids were found without/],
-  [turns(USER, assistant(use(), use("b")), user(result("a"))), /immediately after: b/],
+  [requestWith(USER, { role: "assistant", content: "x " }), /cannot end with trailing whitespace/],
+  [
+    requestWith(USER, assistant(use("functions.f:0"))),
+    /^messages\.1\.content\.0\.tool_use\.id: String should match pattern/,
+  ],
+  [requestWith(USER, assistant(use()), user(TEXT, result())), /without `tool_result` blocks immediately after: a/],
+  [
+    requestWith(USER, assistant(use()), user(TEXT), user(result())),
+    /without `tool_result` blocks immediately after: a/,
+  ],
+  [requestWith(USER, assistant(use())), /^messages\.1: `tool_use` ids were found without/],
+  [requestWith(USER, assistant(use()), USER), /^messages\.1: `tool_use` ids were found without/],
+  [requestWith(USER, assistant(use(), use("b")), user(result("a"))), /immediately after: b/],
   [userTurn(result()), /^messages\.0\.content\.0: unexpected `tool_use_id` found in `tool_result` blocks: a/],
-  [turns(USER, assistant(use()), user(result(), result())), /must have a single result/],
-  [turns(USER, assistant(use()), user(result()), assistant(use()), user(result())), /ids must be unique/],
+  [requestWith(USER, assistant(use()), user(result(), result())), /must have a single result/],
+  [requestWith(USER, assistant(use()), user(result()), assistant(use()), user(result())), /ids must be unique/],
   [userTurn(use()), /`tool_use` blocks can only be in `assistant` messages/],
-  [turns(USER, assistant(result())), /`tool_result` blocks can only be in `user` messages/],
-  [turns(USER, assistant({ ...use(), input: "{}" })), /tool_use\.input: Input should be a valid dictionary/],
+  [requestWith(USER, assistant(result())), /`tool_result` blocks can only be in `user` messages/],
+  [requestWith(USER, assistant({ ...use(), input: "{}" })), /tool_use\.input: Input should be a valid dictionary/],
   [{ ...BASE, tools: [TOOL, TOOL] }, /Tool names must be unique/],
   [{ ...BASE, tools: [{ ...TOOL, name: "a b" }] }, /^tools\.0\.custom\.name: String should match pattern/],
   [{ ...BASE, tools: [{ ...TOOL, name: "a".repeat(129) }] }, /^tools\.0\.custom\.name/],
@@ -113,15 +119,15 @@ const REFUSED: readonly (readonly [body: unknown, message: RegExp])[] = [
   [{ ...BASE, temperature: 0.5, thinking: ENABLED }, /`temperature` may only be set to 1/],
   [{ ...BASE, top_p: 0.5, thinking: { type: "adaptive" } }, /`top_p` must be greater than or equal to 0\.95/],
   [{ ...BASE, top_k: 5, thinking: ENABLED }, /`top_k` must be unset/],
-  [turns(USER, assistant({ ...THINKING, signature: "" }, TEXT), USER), /Invalid `signature` in `thinking` block/],
-  [turns(USER, assistant({ ...THINKING, thinking: "hm!" }, TEXT), USER), /Invalid `signature`/],
-  [turns(USER, assistant({ type: "redacted_thinking", data: "xx" }, TEXT), USER), /Invalid `data`/],
-  [turns(USER, assistant({ ...THINKING, cache_control: MARK }), USER), /thinking\.cache_control: Extra inputs/],
+  [requestWith(USER, assistant({ ...THINKING, signature: "" }, TEXT), USER), /Invalid `signature` in `thinking` block/],
+  [requestWith(USER, assistant({ ...THINKING, thinking: "hm!" }, TEXT), USER), /Invalid `signature`/],
+  [requestWith(USER, assistant({ type: "redacted_thinking", data: "xx" }, TEXT), USER), /Invalid `data`/],
+  [requestWith(USER, assistant({ ...THINKING, cache_control: MARK }), USER), /thinking\.cache_control: Extra inputs/],
   [
-    { ...turns(USER, assistant(use()), user(result())), thinking: ENABLED },
+    { ...requestWith(USER, assistant(use()), user(result())), thinking: ENABLED },
     /^messages\.1\.content\.0\.type: Expected `thinking`/,
   ],
-  [{ ...turns(USER, assistant(TEXT)), thinking: ENABLED }, /Expected `thinking`/],
+  [{ ...requestWith(USER, assistant(TEXT)), thinking: ENABLED }, /Expected `thinking`/],
   [{ ...BASE, temperature: 1.1 }, /^temperature: Input should be less than or equal to 1$/],
   [
     userTurn({ type: "image", source: base64("image/jpg") }),
@@ -155,7 +161,7 @@ for (const [body, message] of REFUSED) {
 }
 
 const ACCEPTED: Readonly<Record<string, unknown>> = {
-  "consecutive turns of one role, merged": turns(
+  "consecutive turns of one role, merged": requestWith(
     USER,
     USER,
     assistant(TEXT),
@@ -163,7 +169,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     user(result("b")),
     user(result("a"), TEXT),
   ),
-  "an empty result, and one with media": turns(
+  "an empty result, and one with media": requestWith(
     USER,
     assistant(use(), use("b")),
     user(
@@ -171,10 +177,10 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
       result("b", { content: [TEXT, { type: "image", source: base64("image/png") }], is_error: true }),
     ),
   ),
-  "a prefill": turns(USER, { role: "assistant", content: "{" }),
-  "an empty last turn of the assistant": turns(USER, { role: "assistant", content: "" }),
-  "a mid-conversation system turn": turns(USER, { role: "system", content: "x" }, USER),
-  "the model's own thinking, shown, omitted and redacted": turns(
+  "a prefill": requestWith(USER, { role: "assistant", content: "{" }),
+  "an empty last turn of the assistant": requestWith(USER, { role: "assistant", content: "" }),
+  "a mid-conversation system turn": requestWith(USER, { role: "system", content: "x" }, USER),
+  "the model's own thinking, shown, omitted and redacted": requestWith(
     USER,
     assistant(
       THINKING,
@@ -185,14 +191,14 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
     user(result()),
   ),
   "manual thinking in a loop that began with thinking": {
-    ...turns(USER, assistant(THINKING, use()), user(result()), assistant(use("b")), user(result("b"))),
+    ...requestWith(USER, assistant(THINKING, use()), user(result()), assistant(use("b")), user(result("b"))),
     thinking: ENABLED,
   },
   "adaptive thinking in a loop without thinking": {
-    ...turns(USER, assistant(use()), user(result())),
+    ...requestWith(USER, assistant(use()), user(result())),
     thinking: { type: "adaptive" },
   },
-  "manual thinking after a turn without it": { ...turns(USER, assistant(TEXT), USER), thinking: ENABLED },
+  "manual thinking after a turn without it": { ...requestWith(USER, assistant(TEXT), USER), thinking: ENABLED },
   "a request to generate nothing": { ...BASE, max_tokens: 0 },
   "a schema of everything that is enforced": answering(
     {
@@ -242,7 +248,7 @@ test("the version is required, and the newest refuses sampling, assistant docume
   const moved: readonly (readonly [unknown, RegExp])[] = [
     [{ ...BASE, temperature: 1 }, /^temperature: not supported with anthropic-version 2026-10-21$/],
     [{ ...BASE, top_k: 1 }, /^top_k/],
-    [turns(USER, assistant(document), USER), /document blocks are not permitted in assistant/],
+    [requestWith(USER, assistant(document), USER), /document blocks are not permitted in assistant/],
     [userTurn(cited), /citations are not permitted in user/],
     [userTurn({ type: "search_result", source: "s", title: "t", content: [cited] }), /citations are not permitted/],
   ];
@@ -297,11 +303,11 @@ test("any JSON in any place is accepted or refused, and nothing else is thrown",
   fc.assert(
     fc.property(member, value, value, value, (name, one, two, three) => {
       refused({ ...BASE, [name]: one });
-      refused(turns(one));
+      refused(requestWith(one));
       refused(
         userTurn(one, { type: "document", source: two }, { type: "tool_result", tool_use_id: "a", content: three }),
       );
-      refused(turns(USER, assistant(use(), two), user(result("a", { content: three }))));
+      refused(requestWith(USER, assistant(use(), two), user(result("a", { content: three }))));
       refused({ ...BASE, tools: [one, { ...TOOL, input_schema: two }], cache_control: three });
     }),
     { verbose: 1 },

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { Refused } from "../../../src/simulator/dialect-errors.ts";
 import type { JsonObject } from "../../../src/simulator/json-fields.ts";
 
-interface Told {
+interface Refusal {
   readonly message: string;
   readonly param: string | null;
   readonly code: string | null | undefined;
 }
 
-export function refusalOf(check: () => void): Told | undefined {
+export function refusalOf(check: () => void): Refusal | undefined {
   try {
     check();
     return undefined;
