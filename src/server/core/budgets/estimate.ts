@@ -44,7 +44,7 @@ export type Estimate =
  * has ended; then the upper bound is reserved, so that the first use of a bucket does not exceed it.
  *
  * For a request that does not state its maximum output, the upper bound is the cost at the usual maximum of models, but at most
- * the whole limit. If less than that is left, the request may run alone with all of it, provided that at least `average` is
+ * the whole limit, and at least one unit, so that a limit of 0 refuses it. If less than that is left, the request may run alone with all of it, provided that at least `average` is
  * left, or, without an average, the cost of its text at four bytes per token.
  */
 export function estimate(
@@ -59,7 +59,7 @@ export function estimate(
     if (corner.kind === "error") return corner;
     bound = Math.max(bound, corner.units);
   }
-  const hard = bounds.hasOutputLimit ? bound : Math.min(bound, limit);
+  const hard = bounds.hasOutputLimit ? bound : Math.min(bound, Math.max(1, limit));
   const soft = average === undefined ? hard : Math.min(hard, Math.max(1, Math.ceil(average)));
   if (bounds.hasOutputLimit) return { kind: "demand", demand: { hard, soft } };
   const textCost = cost(maximumUsage({ ...bounds, input: bounds.input / BYTES_PER_TOKEN, output: 1 }), at);
