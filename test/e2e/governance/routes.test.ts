@@ -85,6 +85,23 @@ test("a spent budget refuses metered requests, says until when, and leaves other
   assert.equal((await say(gateway, { key: metered, method: "GET", path: "/v1/models" })).status, 200);
 });
 
+test("a limit of 0 refuses requests without a maximum output too: a spent quota to compat clients, a rate limit to others", async () => {
+  const asked = { model: "sim-1", input: "hi" };
+  const cases = [
+    ["/v1/chat/completions", "insufficient_quota", chat()],
+    ["/v1/responses", "insufficient_quota", asked],
+    ["/v1/embeddings", "insufficient_quota", asked],
+    ["/v1/messages", "rate_limit_error", chat()],
+  ] as const;
+  for (const [path, type, asks] of cases) {
+    for (const stream of [false, true]) {
+      const { status, text } = await say(gateway, { key: metered, path, body: { ...asks, stream } });
+      const { error } = JSON.parse(text) as { error: { type: string; code: string } };
+      assert.deepEqual([path, status, error.type, error.code], [path, 429, type, "budget_exhausted"]);
+    }
+  }
+});
+
 test("a caller is shown the models that its profile allows and refused the others", async () => {
   const { status, text } = await say(gateway, { key: limited, method: "GET", path: "/v1/models" });
   assert.equal(status, 200);

@@ -27,8 +27,17 @@ export function refusalBody(dialect: Dialect, error: GatewayError, requestId: st
     const shown = { type: messagesErrorType(error.status), message: error.message, code: error.code, details };
     return JSON.stringify({ type: "error", error: shown, request_id: requestId });
   }
-  const type = COMPAT_TYPES.get(error.status) ?? (error.status >= 500 ? "server_error" : "invalid_request_error");
+  const type = compatErrorType(error);
   return JSON.stringify({ error: { message: error.message, type, param: error.param ?? null, code: error.code } });
+}
+
+/**
+ * Returns the `error.type` of the compat dialect. A spent budget has the type of a spent quota: after a `rate_limit_error` some
+ * agents wait as long as `retry-after` says, which is hours, without showing the message.
+ */
+function compatErrorType({ code, status }: GatewayError): string {
+  if (code === "budget_exhausted") return "insufficient_quota";
+  return COMPAT_TYPES.get(status) ?? (status >= 500 ? "server_error" : "invalid_request_error");
 }
 
 /** Fields of a compat stream's chunks that its last chunk repeats. */
