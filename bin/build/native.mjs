@@ -65,7 +65,7 @@ export function copyNative(root) {
         return [target];
       }),
     );
-    if (copied.length === 0) throw new Error(`there is nothing of ${name} to copy in ${from}`);
+    if (copied.length === 0) throw new Error(`no native library of ${name} was found in ${from}`);
     return [about, ...copied];
   });
 }

@@ -88,6 +88,6 @@ function compile(path: string, root: string, folder: string): Uint8Array {
     logLevel: "silent",
   });
   const [output] = outputFiles;
-  if (output === undefined) throw new Error(`nothing was made of ${path}`);
+  if (output === undefined) throw new Error(`esbuild produced no output for ${path}`);
   return output.contents;
 }

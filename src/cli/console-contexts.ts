@@ -43,7 +43,7 @@ export function addressesOf(
   if (found === undefined) {
     const names = contexts.map((one) => one.name).join(", ");
     throw new UsageError(
-      `no gateway is named '${name}'; ${names === "" ? "no gateway has a name" : `there are ${names}`}`,
+      `no gateway is named '${name}'; ${names === "" ? "the settings name no gateways" : `the gateways are ${names}`}`,
     );
   }
   const { endpoint } = found;

@@ -98,7 +98,7 @@ export async function chooseTheme(
   const text = await textOf(path);
   if (text.kind === "none") {
     const names = ["auto", ...BUILT_IN.keys(), ...themes.keys()].join(", ");
-    throw new UsageError(`flag '-theme': there is no theme and no file ${name}; there are ${names}`);
+    throw new UsageError(`flag '-theme': there is no theme and no file ${name}; the themes are ${names}`);
   }
   const { readTheme } = await settingsReader();
   const read = text.kind === "text" ? readTheme(text.text) : { kind: "bad" as const, faults: [text.fault] as const };

@@ -73,13 +73,13 @@ export async function runSweepInProcess(
   if (split.kind === "unclosed") throw new UsageError(`a ${split.quote} is not closed`);
   const parsed = parseFlags(SWEEP_FLAGS, split.words);
   if (parsed.kind === "help")
-    throw new UsageError(`flags are ${Object.keys(SWEEP_FLAGS).join(", ")}, before the files`);
+    throw new UsageError(`the flags are ${Object.keys(SWEEP_FLAGS).join(", ")}; they come before the files`);
   const { options, positionals: files } = parsed;
   if (files.length === 0) throw new UsageError("no data file is named");
   if (files.includes("-")) throw new UsageError("the console reads the keys from stdin: name a file");
   const document = documents.find(({ text }) => hasDetectors(text));
   if (document === undefined)
-    return refused(["no document in force has `guardrails` with `detectors`: nothing is there to be swept"]);
+    return refused(["no document in force has `guardrails` with `detectors`, so there is nothing to sweep"]);
 
   const notes: string[] = [];
   const note = (line: string): void => void (notes.length < MAX_NOTES && notes.push(line));
@@ -155,7 +155,7 @@ async function runSweep(
   const types = [...new Set(wanted.map(names))];
   const survey = await surveyOf(casesOf(data, options.limit, createWarner(note)), names);
   signal.throwIfAborted();
-  if (survey.cases === 0) throw new UsageError(`no case is in ${files.map(clipArgument).join(", ")}`);
+  if (survey.cases === 0) throw new UsageError(`there are no cases in ${files.map(clipArgument).join(", ")}`);
   if (survey.textBytes > MAX_TEXT_BYTES) {
     throw new UsageError(
       `the texts are over ${MAX_TEXT_BYTES >> 20} MiB: take fewer with -limit, or run 'gateway guardrails eval -sweep'`,

@@ -49,7 +49,7 @@ test("an unknown theme is refused before the terminal is touched", async (t) => 
   const { env } = await withSettings(t);
   const io = bufferIo({ env, isTerminal: () => true });
   assert.equal(await execute(["console", "-socket", "/x", "-theme", "dusk"], io), 2);
-  assert.match(io.err(), /no theme and no file dusk; there are auto, dark, light, mono/);
+  assert.match(io.err(), /no theme and no file dusk; the themes are auto, dark, light, mono/);
 });
 
 const never = new AbortController().signal;

@@ -126,7 +126,7 @@ test("documents without detectors, and those that do not compile, are refused wi
   const { sweep } = sweeper(t);
   assert.deepEqual(await sweep("c.jsonl", [owned("guardrails: {rules: []}\n"), owned("")]), {
     kind: "refused",
-    problems: ["no document in force has `guardrails` with `detectors`: nothing is there to be swept"],
+    problems: ["no document in force has `guardrails` with `detectors`, so there is nothing to sweep"],
   });
   const broken = await sweep("c.jsonl", [owned("guardrails: {detectors: [{type: nothing}]}\n")]);
   assert.match(broken.kind === "refused" ? broken.problems.join() : "", /source default.*detectors/);

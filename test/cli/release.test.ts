@@ -22,8 +22,8 @@ test("options are parsed in any order", () => {
 
 const WRONG_OPTIONS: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
   [[], /version is missing/],
-  [["v0.2.0"], /`v0\.2\.0` is no version/],
-  [["0.2"], /is no version/],
+  [["v0.2.0"], /`v0\.2\.0` is not a version/],
+  [["0.2"], /is not a version/],
   [["0.2.0", "0.3.0"], /There is one version/],
   [["0.2.0", "--force"], /no option `--force`/],
   [["0.2.0", "--out"], /`--out` needs a folder/],

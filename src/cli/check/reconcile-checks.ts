@@ -37,7 +37,7 @@ async function probeReconciliation(
     if (report.kind === "failed") return { verdict: "fail", subject, message: report.problem };
     if (report.unreadableDays.length > 0)
       return { verdict: "fail", subject, message: "the report contains no known counters" };
-    const scope = audited.keyIds.length === 0 ? "the whole organisation" : `${audited.keyIds.length} of its API keys`;
+    const scope = audited.keyIds.length === 0 ? "the whole organization" : `${audited.keyIds.length} of its API keys`;
     const message = `covers ${scope}, answered in ${Math.round(performance.now() - startedAt)} ms`;
     return { verdict: "ok", subject, message };
   } catch {

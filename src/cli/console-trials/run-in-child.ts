@@ -90,7 +90,7 @@ function runInFork(
     });
     child.once("error", fail);
     child.once("exit", (status, name) =>
-      fail(new Error(`the process that tried it has ended: ${name ?? `status ${status}`}`)),
+      fail(new Error(`the trial's process ended unexpectedly: ${name ?? `status ${status}`}`)),
     );
     const command: TrialCommand = { request, cwd };
     // Without a free descriptor, the process has no channel, and the error follows.

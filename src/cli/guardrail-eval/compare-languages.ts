@@ -135,7 +135,7 @@ export function* languagesLines(
 ): Generator<string> {
   const { byLanguage, tallies, skipped, disagreements } = languages;
   const { rows, files, reference } = facts;
-  const skippedText = skipped === 0 ? "" : `; ${skipped} without a text of it`;
+  const skippedText = skipped === 0 ? "" : `; ${skipped} skipped, because they have no text in it`;
   yield `${countText(rows, "row")} of ${countText(files.length, "file")}, read against ${escapeControls(reference)}${skippedText}\n\n`;
   const numeric = ["rows", "agreed", "share", "both empty", "lost", "gained", "precision", "recall", "F1"];
   const columns = [{ name: "language", isNumeric: false }, ...numeric.map((name) => ({ name, isNumeric: true }))];

@@ -21,7 +21,7 @@ export function caseOf({ number, text: line }: Line, file: string, warn: Warn): 
       warn(key, `${file}:${number}: the key ${JSON.stringify(key)} is not read${didYouMean(key, KEYS)}`);
   }
   const { text, spans, labels, tags, kind, system } = row;
-  if (typeof text !== "string") return fail('"text" is missing, or no string');
+  if (typeof text !== "string") return fail('"text" is missing, or not a string');
   if (system !== undefined && typeof system !== "string") return fail('"system" is not a string');
   return {
     file,
@@ -61,7 +61,7 @@ export function marksOf(value: unknown, text: string, fail: Fail, name: string):
     const { start, end, type } = item;
     if (!isOffset(start) || !isOffset(end))
       return fail(`${place}: "start" and "end" are byte offsets, integers from 0`);
-    if (typeof type !== "string" || type.trim() === "") return fail(`${place}: "type" is missing, or no text`);
+    if (typeof type !== "string" || type.trim() === "") return fail(`${place}: "type" is missing, or not a text`);
     if (start >= end) return fail(`${place}: it ends at ${end}, where it does not come after its start, ${start}`);
     if (end > whole) return fail(`${place}: it ends at ${end}, after the end of the text, which has ${whole} bytes`);
     return { start, end, type };

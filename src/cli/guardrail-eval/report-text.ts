@@ -123,7 +123,7 @@ function* nearLines(text: string, near: readonly NearMiss[]): Generator<string> 
 }
 
 const OUTCOMES_OF_MISSES: Readonly<Record<NearMiss["by"], string>> = {
-  kept: "found, which is not the mark",
+  kept: "reported, but with another place or type than the label",
   ...REMOVED_WORDS,
 };
 

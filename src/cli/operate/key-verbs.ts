@@ -56,7 +56,7 @@ function metadataText(pairs: readonly string[]): string {
     return [pair.slice(0, at), pair.slice(at + 1)] as const;
   });
   const names = new Set(entries.map(([name]) => name));
-  if (names.size < entries.length) throw new UsageError("-metadata names the same text twice");
+  if (names.size < entries.length) throw new UsageError("-metadata gives the same name twice");
   return JSON.stringify(Object.fromEntries(entries));
 }
 

@@ -83,7 +83,7 @@ function ordering({ name, isNumeric, isTime }: ColumnSpec, operator: Operator, v
   }
   if (isNumeric) {
     const number = value.trim() === "" ? Number.NaN : Number(value);
-    if (Number.isNaN(number)) throw new UsageError(`'${name}' is a number, and '${clipArgument(value)}' is none`);
+    if (Number.isNaN(number)) throw new UsageError(`'${name}' is a number, but '${clipArgument(value)}' is not`);
     return (row) => typeof row[name] === "number" && compare(row[name], operator, number);
   }
   return (row) => row[name] !== null && row[name] !== undefined && compare(String(row[name]), operator, value);

@@ -10,7 +10,7 @@ const MAX_LISTED = 12;
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const hint = didYouMean(name, known);
   if (hint !== "") return `there is no ${kind} '${clipArgument(name)}'${hint}`;
-  if (known.length === 0) return `there is no ${kind} '${clipArgument(name)}': there are none`;
+  if (known.length === 0) return `there is no ${kind} '${clipArgument(name)}': no ${kind} exists yet`;
   const listed = known.slice(0, MAX_LISTED).map(escapeControls).join(", ");
   const more = known.length > MAX_LISTED ? ` and ${known.length - MAX_LISTED} more` : "";
   return `there is no ${kind} '${clipArgument(name)}'; known: ${listed}${more}`;

@@ -107,7 +107,7 @@ async function checkSettings(io: Io): Promise<ExitStatus> {
     `${commands.length} commands`,
     `${contexts.length} contexts`,
   ].join(", ");
-  io.stdout.write(exists ? `${path}: good: ${summary}\n` : `${path}: there is no such file, which is good too\n`);
+  io.stdout.write(exists ? `${path}: good: ${summary}\n` : `${path}: there is no such file, so the defaults apply\n`);
   return 0;
 }
 

@@ -91,7 +91,7 @@ async function evaluate(
   const cases = options.invariance ? casesOfFiles(files, options, warn) : casesOf(files, options.limit, warn);
   const survey = await surveyOf(withProgress(cases, io), names);
   io.signal.throwIfAborted();
-  if (survey.cases === 0) throw new Error(`no case is in ${paths.map(clipArgument).join(", ")}`);
+  if (survey.cases === 0) throw new Error(`there are no cases in ${paths.map(clipArgument).join(", ")}`);
   for (const line of unmarkedWarnings(survey, types)) printLine(io, `warning: ${line}`);
   checkSize(options, survey);
   for (const line of judgeNotices(subject, options.detector)) printLine(io, line);
@@ -229,7 +229,7 @@ function reportInterrupt(io: Io, done: number, total: number, noun: string): voi
   const { reason } = io.signal;
   if (!io.signal.aborted) return;
   if (!(reason instanceof Interrupted) || reason.by === "closed stdout" || done === 0) throw reason;
-  printLine(io, `interrupted after ${done} of ${total} ${noun}: the report is of these`);
+  printLine(io, `interrupted after ${done} of ${total} ${noun}: the report covers only these`);
 }
 
 const writeJson = (io: Io, report: unknown): void => void io.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

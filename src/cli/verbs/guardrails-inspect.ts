@@ -29,7 +29,7 @@ const MAX_TEXT_BYTES = 4 * MAX_REHEARSED_LENGTH;
 export async function run(options: Options, [argument = ""]: readonly string[], io: Io): Promise<ExitStatus> {
   const { config, socket, url } = options;
   if (config !== undefined && (socket ?? url) !== undefined) {
-    throw new UsageError("-config needs no gateway: give it, or -socket or -url");
+    throw new UsageError("give either -config, which needs no gateway, or -socket or -url");
   }
   const text = await textOf(argument, io);
   const rehearsal =

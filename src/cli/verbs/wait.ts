@@ -60,7 +60,7 @@ export async function run(options: FlagsOf<typeof waitFlags>, names: readonly st
   for (const name of names) {
     if (isCondition(name)) continue;
     throw new UsageError(
-      `'${clipArgument(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; there are ${CONDITION_NAMES.join(", ")}`,
+      `'${clipArgument(name)}' is not a condition${didYouMean(name, CONDITION_NAMES)}; the conditions are ${CONDITION_NAMES.join(", ")}`,
     );
   }
   const address = chooseAddress(options, io);

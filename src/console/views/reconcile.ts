@@ -153,7 +153,7 @@ function meaning({ direction, hard }: ReconcileVerdictRecord, reconciled: Reconc
   const broken = streams === 0 ? "" : ` ${plural(streams, "answer")} broke off before they reported their usage.`;
   return hard === 1
     ? `The provider saw tokens that did not pass this gateway: others use the keys, or streams broke off.${broken}`
-    : `The provider saw tokens that did not pass this gateway: the rest of the organisation, or streams that broke off.${broken}`;
+    : `The provider saw tokens that did not pass this gateway: the rest of the organization, or streams that broke off.${broken}`;
 }
 
 const reportLine = ({ scope, fetched_at: fetched, judged_to: to, error }: ReconcileRecord, now: number): Line =>

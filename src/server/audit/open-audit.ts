@@ -284,10 +284,10 @@ export async function openAudit(options: OpenAuditOptions): Promise<AuditTrail> 
 
 function startTimeoutError(dir: string | undefined): AuditError {
   const what = `the audit trail did not open within ${START_LIMIT_MS / 1_000} s`;
-  const where = dir === undefined ? "" : `that the disk of ${dir} answers and `;
+  const where = dir === undefined ? "" : `that the disk of ${dir} responds and `;
   return new AuditError(
     "worker",
-    `${what}: see ${where}that this machine has processor time to spare, and start again`,
+    `${what}: check ${where}that this machine has processor time to spare, and start again`,
   );
 }
 

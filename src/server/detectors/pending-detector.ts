@@ -11,7 +11,7 @@ export function createAwaitedDetector(name: string, type: string): Detector {
     fingerprint: "",
     readsContext: [],
     detect: (texts: readonly DetectorInput[]) => {
-      throw new Error(`the model of the detector ${name} is not there, and ${texts.length} texts wait for it`);
+      throw new Error(`the model of the detector ${name} is not loaded yet, and ${texts.length} texts wait for it`);
     },
     horizon: undefined,
   } satisfies Detector);

@@ -85,8 +85,8 @@ function requestTunnel(
   };
   const fail = (what: string, cause?: unknown): void => settle(new ForwardProxyFault(proxy, what, cause));
   const onError = (cause: Error): void =>
-    fail(`broke off the way to ${name}: ${connectionErrorText(cause) ?? cause.message}`, cause);
-  const onEnd = (): void => fail(`closed the connection that was to lead to ${name}`);
+    fail(`broke off the tunnel to ${name}: ${connectionErrorText(cause) ?? cause.message}`, cause);
+  const onEnd = (): void => fail(`closed the connection before the tunnel to ${name} was open`);
   // `readable` is used instead of `data`, because the next owner would not resume a socket that was paused explicitly.
   const onReadable = (): void => {
     const chunk = socket.read() as Buffer | null;

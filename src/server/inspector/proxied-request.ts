@@ -79,7 +79,7 @@ export function readProxiedRequest(headers: HeaderList, plain: Buffer, isRead: b
 /** Route used for a body that belongs to no known route. */
 const UNKNOWN = ((): Route => {
   const route = findRoute("POST", "/v1/unknown");
-  if (route === undefined) throw new Error("there is no route for what is not known");
+  if (route === undefined) throw new Error("there is no route for unknown requests");
   return route;
 })();
 

@@ -115,7 +115,7 @@ export class AnswerDecoding {
     const decoders = this.#layers.toReversed().map((name, at) => {
       // The first bytes are more reliable than the header, if they identify an encoding.
       const coding = codingOf(at === 0 ? (encodingByMagicNumber(head) ?? name) : name, at === 0 ? head : ZLIB_HEADER);
-      if (coding === undefined) throw new Error("an encoding was to be known");
+      if (coding === undefined) throw new Error("the content encoding is unknown");
       return coding.decoder(CHUNK_BYTES);
     });
     for (const [at, decoder] of decoders.entries()) {

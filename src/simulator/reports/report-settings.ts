@@ -53,7 +53,7 @@ export const createReportSettings = (adminKey: string | undefined): ReportSettin
 export const REPORT_SETTINGS: readonly { readonly name: string; readonly effect: string }[] = [
   { name: "clock", effect: 'the simulator\'s time from now on ("2026-11-03T12:00:00Z")' },
   { name: "delay_hours", effect: "what was answered in the last hours is not reported yet" },
-  { name: "edge_hours", effect: "the provider's days begin so many hours after midnight UTC" },
+  { name: "edge_hours", effect: "number of hours after midnight UTC at which the provider's days begin" },
   {
     name: "adjust",
     effect: '[{"type": "compat", "day", "counter": "output", "factor": 0.97, "add": 0}]: loss, double, correction',
@@ -62,7 +62,7 @@ export const REPORT_SETTINGS: readonly { readonly name: string; readonly effect:
   { name: "lacking", effect: '["input_uncached_tokens"]: counters that reports leave out' },
   { name: "errors", effect: '[{"status": 429, "retry_after": 1}]: answers of the next pages' },
   { name: "page_days", effect: "most buckets in a page" },
-  { name: "expired", effect: "so many cursors are not known any more" },
+  { name: "expired", effect: "number of cursors that have expired" },
   { name: "circle", effect: "cursors lead to the first page again" },
   { name: "admin_key", effect: "the only credential that may read reports" },
 ];

@@ -46,7 +46,7 @@ test("a key that may read the report is listed with its organization and the dur
   assert.equal(whole.status, 0, whole.lines.join());
   assert.match(
     whole.lines.join("\n"),
-    /^ok {4}usage report of one: covers the whole organisation, answered in \d+ ms$/,
+    /^ok {4}usage report of one: covers the whole organization, answered in \d+ ms$/,
   );
   const scoped = await check({ ...SECRET, api_key_ids: ["key_a", "key_b"] });
   assert.match(scoped.lines.join("\n"), /: covers 2 of its API keys, answered/);

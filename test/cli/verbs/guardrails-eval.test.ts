@@ -288,7 +288,7 @@ test("an impossible evaluation is refused with its place and status 1", async (t
     [{ files: { "d.yaml": "{}" } }, ["c.jsonl"], /it has no `guardrails`/],
     [{ files: { "d.yaml": '{"guardrails": {"detektors": []}}' } }, ["c.jsonl"], /detektors/],
     [{ files: { "bad.jsonl": '{"text":"a"}\n{"text":1}\n' } }, ["bad.jsonl"], /bad\.jsonl:2: "text" is missing/],
-    [{ files: { "empty.jsonl": "\n" } }, ["empty.jsonl"], /no case is in empty\.jsonl/],
+    [{ files: { "empty.jsonl": "\n" } }, ["empty.jsonl"], /there are no cases in empty\.jsonl/],
   ];
   for (const [setup, args, message] of refusals) {
     const { status, out, err } = await evaluate(t, args, setup);
@@ -351,7 +351,7 @@ test("a terminal shows rate and remaining time; an interrupt prints the scored p
   assert.equal(cases, 20);
   assert.deepEqual([exact.tp, exact.fp], [8, 4]);
   assert.ok(message.some((text) => /scored \d+ of 400 cases, [\d.]+\/s, \d+ s left$/.test(text)));
-  assert.equal(message.at(-1), "interrupted after 20 of 400 cases: the report is of these\n");
+  assert.equal(message.at(-1), "interrupted after 20 of 400 cases: the report covers only these\n");
 });
 
 test("an interrupt before any score exits with status 130 without a report", async (t) => {

@@ -56,7 +56,7 @@ test("a verdict is a row, and an unexplained one needs attention", () => {
 });
 
 test("the pane explains the direction of the difference", () => {
-  assert.match(paneOf(0), /the rest of the organisation, or streams that broke off\. 2 answers broke off/);
+  assert.match(paneOf(0), /the rest of the organization, or streams that broke off\. 2 answers broke off/);
   assert.match(paneOf(1), /The gateway metered more than the provider reports/);
   assert.doesNotMatch(paneOf(2), /provider saw|More was metered/);
 });

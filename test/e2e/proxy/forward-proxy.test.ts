@@ -143,7 +143,7 @@ test("a refused or broken connection names the proxy, its answer and the remedy,
     ["forbidden", `${shown} answered 403 for forbidden.test:443: it does not allow that destination`],
     ["login", `${shown} answered 407 for login.test:8443: it requires a user and password`],
     ["unknown", `${shown} answered 502 for unknown.test:443: it cannot reach the destination`],
-    ["broken", `${shown} closed the connection that was to lead to broken.test:443`],
+    ["broken", `${shown} closed the connection before the tunnel to broken.test:443 was open`],
     ["gated", `the forward proxy https://localhost:${overTls.port} answered 407 for http://plain-login.test`],
   ] as const;
   for (const [model, message] of rows) {

@@ -350,6 +350,6 @@ test("a worker that does not answer in time is abandoned, with the remedy", asyn
   await assert.rejects(opening, {
     name: "AuditError",
     code: "worker",
-    message: /did not open within 60 s: see that the disk of .+ answers and .*start again$/,
+    message: /did not open within 60 s: check that the disk of .+ responds and .*start again$/,
   });
 });

@@ -96,9 +96,9 @@ test("every failure names the proxy without its credentials, and the cause", asy
     [answering("HTTP/1.1 abc\r\n\r\n"), /does not answer CONNECT with valid HTTP\/1\.1/],
     [answering("\u0005\u0000"), /does not answer CONNECT with valid HTTP\/1\.1/],
     [answering(`HTTP/1.1 200 OK\r\nx: ${"x".repeat(40_000)}`), /does not answer CONNECT with valid HTTP\/1\.1/],
-    [answering("HTTP/1.1 200 OK\r\n"), /closed the connection that was to lead to api\.test:443/],
-    [(client) => client.destroy(), /closed the connection that was to lead to api\.test:443/],
-    [(client) => client.resetAndDestroy(), /broke off the way to api\.test:443|closed the connection/],
+    [answering("HTTP/1.1 200 OK\r\n"), /closed the connection before the tunnel to api\.test:443/],
+    [(client) => client.destroy(), /closed the connection before the tunnel to api\.test:443/],
+    [(client) => client.resetAndDestroy(), /broke off the tunnel to api\.test:443|closed the connection/],
     [() => undefined, /did not answer in time for api\.test:443/],
   ];
   for (const [each, expected] of rows) {

@@ -174,7 +174,7 @@ async function fetchAnswer(thread: QueryThread, { index }: ReadMoment): Promise<
 function expectMessage<K extends FromWorker["kind"]>(message: FromWorker, kind: K): Extract<FromWorker, { kind: K }> {
   if (message.kind === "refused") throw new StatementRefused(message.message, message.reason);
   if (message.kind === "fault") throw new Error(`the query worker failed: ${message.message}`);
-  if (message.kind !== kind) throw new Error(`the query worker said ${message.kind} in place of ${kind}`);
+  if (message.kind !== kind) throw new Error(`the query worker sent ${message.kind} instead of ${kind}`);
   return message as Extract<FromWorker, { kind: K }>;
 }
 

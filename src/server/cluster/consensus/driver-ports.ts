@@ -39,7 +39,7 @@ export function createDriverPorts(parts: DriverPortsParts): DriverPorts {
     install(snapshot, hardState, done) {
       const record = received.get(snapshotKeyOf(snapshot));
       if (record === undefined) {
-        fault(new Error(`the file of snapshot ${snapshotKeyOf(snapshot)} has gone`));
+        fault(new Error(`the file of snapshot ${snapshotKeyOf(snapshot)} is missing`));
         return;
       }
       received.clear();

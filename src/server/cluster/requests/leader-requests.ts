@@ -13,7 +13,7 @@ export function createLeaderRequests(ports: SubmitPorts, { askLeader }: Requests
   return {
     async write(command, timeoutMs, waitsForApply) {
       const { result } = await submit(command, timeoutMs, ports, waitsForApply);
-      if (result === undefined) throw new ClusterError("invalid", "the write was no command");
+      if (result === undefined) throw new ClusterError("invalid", "the write is not a command");
       return result;
     },
     async readBarrier(timeoutMs) {

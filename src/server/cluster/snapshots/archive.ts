@@ -145,7 +145,7 @@ export async function readArchive(
   } finally {
     // Reading is stopped, so that nothing writes to the file any more.
     stop.abort();
-    tar.destroy(new Error("the archive is read no further"));
+    tar.destroy(new Error("reading the archive was stopped"));
     await reading.catch(() => undefined);
   }
 }

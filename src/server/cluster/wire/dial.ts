@@ -74,7 +74,7 @@ export interface DialOptions {
 export async function dial(options: DialOptions): Promise<Link> {
   const timeoutMs = options.timeoutMs ?? HELLO_MS;
   const [first, second] = options.identity.dialCredentials();
-  if (first === undefined) throw new TypeError("an identity without a face");
+  if (first === undefined) throw new TypeError("the identity has no certificate");
   try {
     return await dialAs(first, timeoutMs, options);
   } catch (error) {

@@ -90,7 +90,7 @@ export function syntaxMessage(source: string, error: unknown): Complaint {
   const token = tokenAt(source, at);
   const next = tokenAt(source, at + (token?.length ?? 0));
   if (error instanceof Error && /reserved/.test(error.message)) {
-    return { at, message: `\`${token ?? ""}\` is a word of the language and cannot be a name` };
+    return { at, message: `\`${token ?? ""}\` is a reserved word and cannot be a name` };
   }
   if (token === undefined)
     return { at, message: source.trim() === "" ? "is empty" : "expected an expression, found the end" };

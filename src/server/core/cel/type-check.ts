@@ -340,7 +340,7 @@ function itemType(range: Node, macro: Macro, checking: Checking): Type {
     default:
   }
   const over = macro === "sortBy" ? "a list" : "a list or the keys of a map";
-  mistake(checking, range.at, `${callText(macro)} goes over ${over}, found ${typeText(type)}`);
+  mistake(checking, range.at, `${callText(macro)} iterates over ${over}, found ${typeText(type)}`);
   return DYN;
 }
 

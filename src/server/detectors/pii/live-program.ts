@@ -182,7 +182,7 @@ export class LiveProgram {
       if (op === OP.alt || op === OP.altMatch) ways.push(arg, out);
       else if (instructionHolds(instruction, text, at)) ways.push(out);
     }
-    throw new Error("what is live leads to no match");
+    throw new Error("a live state leads to no match");
   }
 
   #fill(block: Block, text: string, at: number, edges: readonly Edge[]): void {

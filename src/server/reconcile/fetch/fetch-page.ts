@@ -88,7 +88,7 @@ function failureOf({ status, headers }: GuardedAnswer, nowMs: number): Failure |
     const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
     return { message: `the report answers ${status}`, isRetryable: true, retryAfterMs };
   }
-  if (status === 401) return final("`admin_key` is refused; it must be an organisation's administrator key");
+  if (status === 401) return final("`admin_key` is refused; it must be an organization's administrator key");
   if (status === 403) return final("`admin_key` has no permission to read usage reports");
   if (status === 404) return final("there is no usage report at `base_url`");
   if (status === 410) return final("its cursor has expired");

@@ -55,7 +55,7 @@ export async function callOn(address: string, caller: Caller, then: Uint8Array =
   const keys = await deriveKeys(caller.secret);
   const identity = await createIdentity({ keys, subject: { kind: "node", id: caller.nodeId } });
   const face = identity.dialCredentials()[0];
-  if (face === undefined) throw new Error("an identity without a face");
+  if (face === undefined) throw new Error("the identity has no certificate");
   const socket = connectTls({ ...face.options, ...placeOf(address) });
   let refusal: string | undefined;
   let isWelcome = false;

@@ -119,7 +119,7 @@ const heldTo = (hour: number, nowHour: number): number => Math.max(nowHour - KEP
 function addRows(draft: Draft, rows: readonly (readonly number[])[], nameOf: NameOf, nowHour: number): void {
   const periods = new Map<number, Period>();
   for (const [hour = 0, hop = 0, caller, profile, provider, model, ...counts] of rows) {
-    if (hop >= HOPS.length) throw new Malformed("a report has a hop that is none");
+    if (hop >= HOPS.length) throw new Malformed("a report has an unknown hop");
     const at = heldTo(hour, nowHour);
     let period = periods.get(at);
     if (period === undefined) {
@@ -135,7 +135,7 @@ function addRows(draft: Draft, rows: readonly (readonly number[])[], nameOf: Nam
 function addMetered(draft: Draft, rows: readonly (readonly number[])[], nameOf: NameOf, nowHour: number): void {
   for (const [hour = 0, provider, kindNumber = 0, ...counts] of rows) {
     const kind = METERED_KINDS[kindNumber];
-    if (kind === undefined) throw new Malformed("a report has a kind that is none");
+    if (kind === undefined) throw new Malformed("a report has an unknown kind");
     const of = { day: dayText(Math.floor(heldTo(hour, nowHour) / HOURS_A_DAY)), provider: nameOf(provider), kind };
     const value = draft.get(meteredRowKey(of));
     const before = value === undefined ? undefined : meteredRows.read(value);

@@ -227,6 +227,6 @@ function scanRows(rows: Rows, { span, at }: PeriodOf, visit: (row: readonly numb
 /** Returns the name with this number. Throws `Malformed` if there is none. */
 function nameIn(names: readonly string[], number = -1): string {
   const name = names[number];
-  if (name === undefined) throw new Malformed("a row of usage has a name that is none");
+  if (name === undefined) throw new Malformed("a row of usage has an invalid name");
   return name;
 }

@@ -114,7 +114,7 @@ export function hostedApiProvider(options: HostedApiOptions): DnsProvider {
       const zone = labels.slice(at).join(".");
       const path = `/zones?name=${encodeURIComponent(zone)}&per_page=50`;
       const answer = await call("GET", path, zoneToken ?? apiToken, undefined, signal);
-      if (!answer.isSuccess) throw refused(answer, `tell the zone of ${name}`);
+      if (!answer.isSuccess) throw refused(answer, `find the zone of ${name}`);
       const found = objectsIn(answer.result).find((it) => it["name"] === zone);
       if (found === undefined) continue;
       if (found["status"] !== "active") {
