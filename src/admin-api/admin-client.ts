@@ -21,7 +21,7 @@ import {
 } from "./operation-table.ts";
 import { readJson, readText, throwIfRefused } from "./read-admin-answer.ts";
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly address: AdminAddress;
   /** Default time limit of a call; a blocking read must set one above its `wait`. */
   readonly timeLimitMs?: number;
@@ -43,7 +43,7 @@ export type CallInput<Id extends OperationId> = OptionalIfEmpty<"params", Operat
     readonly ifMatch?: number;
   };
 
-export interface RawOptions extends CallOptions {
+interface RawOptions extends CallOptions {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: RequestBody;
 }

@@ -17,7 +17,7 @@ import { AdminError } from "./admin-error.ts";
 /** Body of a request. A function returns the same bytes at each call, so that its request can be repeated. */
 export type RequestBody = string | Uint8Array | AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>);
 
-export interface AdminRequest {
+interface AdminRequest {
   readonly method: string;
   /** Path from the root of the gateway, with its query: `/admin/v1/keys?consistent=true`. */
   readonly path: string;

@@ -3,7 +3,7 @@
 import { type AdminAddress, addressText } from "./admin-address.ts";
 import type { AdminError } from "./admin-error.ts";
 
-export interface Explanation {
+interface Explanation {
   readonly text: string;
   /** Text after `try:`. */
   readonly remedy?: string;

@@ -25,7 +25,7 @@ export interface OpenApiDocument {
   readonly components: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
 }
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   /** Version of the build. */
   readonly version: string;
   /** Address of the API; omitted if the document is read from the gateway itself. */

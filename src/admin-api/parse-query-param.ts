@@ -5,7 +5,7 @@
  * text: `"5"`.
  */
 
-export type QueryParam = string | number | boolean | null;
+type QueryParam = string | number | boolean | null;
 
 const WORDS: ReadonlyMap<string, QueryParam> = new Map<string, QueryParam>([
   ["true", true],

@@ -4,7 +4,7 @@ import { BASE_PATH } from "./admin-paths.ts";
 import type { Operation } from "./operation-definition.ts";
 import { OPERATIONS } from "./operation-table.ts";
 
-export interface RequestContentType {
+interface RequestContentType {
   readonly contentType: string;
   /** True for a body that is streamed; any other is limited by the gateway's memory. */
   readonly isStream: boolean;

@@ -18,7 +18,7 @@
  */
 
 export type { Compiling, OwnedDocument, PackFacts, PackTrial, Trial } from "./model/documents.ts";
-export type { ConsolePorts, JobOptions, Report } from "./model/ports.ts";
+export type { ConsolePorts, JobOptions } from "./model/ports.ts";
 export {
   MAX_SETTINGS_BYTES,
   type NamedEndpoint,
@@ -27,7 +27,7 @@ export {
   type ThemeSpec,
 } from "./model/settings.ts";
 export type { ChangedCase, SweepAnswer, SweepResult } from "./model/sweep.ts";
-export { type ConsoleEnd, type ConsoleOptions, openConsole } from "./open.ts";
+export { type ConsoleEnd, openConsole } from "./open.ts";
 export type { RecordFile } from "./parts/session-recorder.ts";
 export { settingsReader } from "./settings/load-reader.ts";
 export type { Fault, Read } from "./settings/settings-faults.ts";

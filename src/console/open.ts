@@ -42,7 +42,7 @@ import { drawWorkbench } from "./workbench/draw-workbench.ts";
 import { withRemembered } from "./workbench/saved-statements.ts";
 import { stepWorkbench } from "./workbench/step-workbench.ts";
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   /** Admin endpoints of the nodes of one cluster, tried in this order. */
   readonly endpoints: readonly [AdminAddress, ...AdminAddress[]];
   readonly ports: ConsolePorts;

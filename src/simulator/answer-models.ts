@@ -8,7 +8,7 @@ import { FAULTS } from "./fault-table.ts";
 import { RESPONSE_VARIANTS } from "./response-variants.ts";
 import { type Answer, type Call, json } from "./route-types.ts";
 
-export const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
+const HEALTHY_MODELS: readonly string[] = ["sim-small", "sim-large", "sim-embed"];
 
 /** Creation time of every model, 2026-01-01: a constant, so that lists are equal. */
 const CREATED_SECONDS = 1_767_225_600;

@@ -42,7 +42,7 @@ export type Fault =
   /** Name of a row whose parameter is invalid. */
   | { readonly kind: "unreadable"; readonly name: string };
 
-export type FaultRow = NameRow<Fault>;
+type FaultRow = NameRow<Fault>;
 
 /** Maximum delay, in milliseconds, since a forgotten request must end at some time. */
 export const MAX_WAIT_MS = 3_600_000;

@@ -11,10 +11,9 @@
  */
 
 export { QUIRKS } from "./agents/quirks.ts";
-export { HEALTHY_MODELS } from "./answer-models.ts";
-export type { SignatureRules, SigningKey } from "./aws-signature.ts";
-export { FAULTS, type FaultRow } from "./fault-table.ts";
+export type { SigningKey } from "./aws-signature.ts";
+export { FAULTS } from "./fault-table.ts";
 export { helpText } from "./help-page.ts";
 export type { Counts } from "./request-counters.ts";
-export { RESPONSE_VARIANTS, type VariantRow } from "./response-variants.ts";
+export { RESPONSE_VARIANTS } from "./response-variants.ts";
 export { type Simulator, type SimulatorOptions, startSimulator } from "./start-simulator.ts";

@@ -40,7 +40,7 @@ export interface ResponseVariant {
   readonly oddities: ReadonlySet<Oddity>;
 }
 
-export type VariantRow = NameRow<Partial<ResponseVariant>>;
+type VariantRow = NameRow<Partial<ResponseVariant>>;
 
 const DEFAULT_VARIANT: ResponseVariant = {
   calls: 1,

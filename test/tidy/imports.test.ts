@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { posix } from "node:path";
 import { test } from "node:test";
-import { filesUnder, type Import, type SourceFile, sourceFile, unitOf } from "./source.ts";
+import { filesUnder, type Import, read, type SourceFile, sourceFile, unitOf } from "./source.ts";
 import { LAZY_ONLY, MAY_IMPORT, TYPES_ONLY } from "./table.ts";
 
 const sources = filesUnder("src")
@@ -123,6 +124,35 @@ test("an index only re-exports", () => {
     .filter(({ code }) => code.replace(reExport, "").trim() !== "")
     .map(({ path }) => path);
   assert.deepEqual(breaches, []);
+});
+
+test("an index exports only what another folder or a test imports", () => {
+  const importers = [...filesUnder("test"), ...filesUnder("bin")]
+    .filter((path) => /\.(?:tsx?|mjs)$/.test(path) && read(path).includes("/index.ts"))
+    .map((path) => sourceFile(path));
+  // An import without names, such as `import("./index.ts")`, may use any word of its file.
+  const used = new Map<string, Set<string>>();
+  for (const { code, imports } of [...sources, ...importers]) {
+    for (const { target = "", names } of imports) {
+      if (!target.endsWith("/index.ts")) continue;
+      const words = names.length > 0 ? names : (code.match(/\w+/g) ?? []);
+      used.set(target, new Set([...(used.get(target) ?? []), ...words]));
+    }
+  }
+  const passedOn = new Set(
+    sources.flatMap(({ path }) =>
+      [...read(path).matchAll(/^export \* from "(.+)"/gm)].map(([, to = ""]) => posix.join(posix.dirname(path), to)),
+    ),
+  );
+  const unused = sources
+    .filter(({ path }) => path.endsWith("/index.ts") && !passedOn.has(path))
+    .flatMap(({ path, code }) =>
+      [...code.matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
+        .flatMap(([, clause = ""]) => clause.match(/\w+(?=\s*(?:,|$))/g) ?? [])
+        .filter((name) => used.get(path)?.has(name) !== true)
+        .map((name) => `${path} exports ${name}`),
+    );
+  assert.deepEqual(unused, []);
 });
 
 /** A cycle in `graph`, as the path around it; `undefined` when there is none. */

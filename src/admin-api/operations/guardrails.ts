@@ -17,19 +17,10 @@ import { answers, jsonBody, NOTHING, type Operation } from "../operation-definit
 
 /** Maximum length of one rehearsal's texts together, in UTF-16 units; `gateway guardrails eval` is for more. */
 export const MAX_REHEARSED_LENGTH = 131_072;
-export const MAX_REHEARSED_SEGMENTS = 256;
+const MAX_REHEARSED_SEGMENTS = 256;
 
 /** Kinds of segments, in the order in which they are listed. */
-export const TEXT_KINDS = [
-  "system",
-  "user",
-  "assistant",
-  "tool_args",
-  "tool_result",
-  "output",
-  "header",
-  "query",
-] as const;
+const TEXT_KINDS = ["system", "user", "assistant", "tool_args", "tool_result", "output", "header", "query"] as const;
 
 const kind = choice("Kind of the text. `output` is text of an answer; all others are text of a request.", TEXT_KINDS);
 

@@ -11,7 +11,7 @@ import { answers, jsonBody, NO_BODY, NOTHING, type Operation } from "../operatio
 export const MAX_SQL_LENGTH = 65_536;
 const MAX_PARAMS = 256;
 
-export const SQL_TYPES = ["text", "integer", "real", "boolean", "json", "unknown"] as const;
+const SQL_TYPES = ["text", "integer", "real", "boolean", "json", "unknown"] as const;
 
 export const queryResult = object("Result of a statement.", {
   columns: list(

@@ -6,7 +6,7 @@ import { answers, jsonBody, NOTHING, type Operation } from "../operation-definit
 /** Maximum length of a rehearsed document, in UTF-16 units. */
 const MAX_DOCUMENT = 4_194_304;
 
-export const REHEARSED_OUTCOMES = ["refused", "served", "other_provider", "other_guardrail"] as const;
+const REHEARSED_OUTCOMES = ["refused", "served", "other_provider", "other_guardrail"] as const;
 
 const outcome = choice(
   "`refused`: the request was served and would be refused. `served`: it was refused and would be served. `other_provider`: it would go to another provider. `other_guardrail`: other guardrail rules would act.",

@@ -206,7 +206,6 @@ export const sourceOperations = {
   },
 } as const satisfies Record<string, Operation>;
 
-export type SourceDocument = TypeOf<typeof sourceDocument>;
 export type SourceRevision = TypeOf<typeof sourceRevision>;
 export type SourceProblem = TypeOf<typeof sourceProblem>;
 export type SourceChange = TypeOf<typeof sourceChange>;

@@ -4,7 +4,7 @@ import type { EvalCase } from "./evaluation-case.ts";
 import type { Faults } from "./wrong-cases.ts";
 
 /** Verdict on a case from one step of the sweep until the next change. */
-export interface VerdictChange {
+interface VerdictChange {
   /** Index of the step. */
   readonly from: number;
   /** Faults; `undefined` if the case is right. */

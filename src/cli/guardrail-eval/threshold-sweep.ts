@@ -26,7 +26,7 @@ export interface SweepOptions {
   readonly detectorOfThreshold?: string | undefined;
 }
 
-export interface Step {
+interface Step {
   readonly threshold: number;
   /** True if the threshold is a decile of the scores found. */
   readonly isQuantile: boolean;

@@ -8,7 +8,7 @@ import { parseAdminUrl } from "../../admin-api/index.ts";
 
 const MAX_URL_LENGTH = 2_048;
 
-export type GatewayUrl =
+type GatewayUrl =
   | {
       readonly kind: "url";
       readonly url: string;

@@ -21,7 +21,7 @@ const RENEW_BEFORE_MS = 30_000;
 /** Number of attempts to renew under the lock. A machine that sleeps while it holds the lock may lose it. */
 const ATTEMPTS = 3;
 
-export interface TokenSource {
+interface TokenSource {
   /**
    * Returns the token; `undefined` if there is no sign-in. `renew`: the last token was not accepted. Rejects with
    * `SignInError` if a sign-in yields no token; the message says what to do.

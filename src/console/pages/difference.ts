@@ -13,7 +13,7 @@ const CONTEXT = 3;
 /** Maximum number of lines of either text; nobody reads a longer deployment document line by line. */
 export const MAX_LINES = 20_000;
 
-export interface Names {
+interface Names {
   readonly from: string;
   readonly to: string;
 }

@@ -13,42 +13,33 @@ export type {
   BackendMember,
   BackendRecord,
   BudgetRecord,
-  CertificateRecord,
-  Configuration,
-  ControlRecord,
-  FileStatus,
   GuardrailRecord,
   HistoryRecord,
   LoginIssuer,
   ModelRecord,
   NodeStatus,
-  ProfileRecord,
   RefusalRecord,
   RehearsalResult,
   RequestRecord,
   SecretRecord,
-  SourceChange,
   SourceProblem,
   SourceRecord,
-  SourceRevision,
 } from "../../admin-api/index.ts";
 export { KEPT_REQUESTS } from "../../admin-api/index.ts";
-export { loadPolicy, type PolicyOutcome } from "./access/policy.ts";
-export { createTokenPrincipals, type TokenBinding, type TokenPrincipals } from "./access/token-principal.ts";
+export { loadPolicy } from "./access/policy.ts";
+export { createTokenPrincipals } from "./access/token-principal.ts";
 export { type Access, PERMIT_ALL } from "./access/types.ts";
-export { type AdminPlane, openAdminPlane } from "./admin-plane.ts";
-export { type AdminListener, type AdminListenerOptions, openAdminListener } from "./listeners/admin-listener.ts";
-export { type AdminSocket, type AdminSocketOptions, openAdminSocket } from "./listeners/admin-socket.ts";
+export { openAdminPlane } from "./admin-plane.ts";
+export { openAdminListener } from "./listeners/admin-listener.ts";
+export { type AdminSocket, openAdminSocket } from "./listeners/admin-socket.ts";
 export { openPeerCredentials } from "./listeners/peer-credentials.ts";
 export { collectStored } from "./lists.ts";
 export type {
-  AuditEntry,
   AuditSink,
   Backends,
   DocumentWrite,
   GovernanceLists,
   Guardrails,
-  NodeFacts,
   Ports,
   RehearsalInput,
   Rehearsals,

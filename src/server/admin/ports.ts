@@ -162,7 +162,7 @@ export interface Secrets {
   requestDigest(request: Uint8Array): string;
 }
 
-export interface NodeFacts {
+interface NodeFacts {
   readonly version: string;
   /** Start of the process, in milliseconds since 1970. */
   readonly startedAt: number;

@@ -10,7 +10,7 @@ import { JoinedMessages } from "./joined-messages.ts";
 import { createSerialQueue, type InspectedStream, type StreamPorts } from "./stream-ports.ts";
 
 /** Texts of one message, and a function that replaces them. */
-export interface MessageTexts {
+interface MessageTexts {
   readonly texts: readonly Segment[];
   readonly uninspected: readonly string[];
   readonly rewrite: (changes: readonly (string | undefined)[]) => string;

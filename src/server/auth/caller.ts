@@ -27,7 +27,7 @@ export interface Caller {
   readonly onlyServer: string | undefined;
 }
 
-export interface CallerKey {
+interface CallerKey {
   readonly id: string;
   readonly name: string;
   readonly metadata: Readonly<Record<string, string>>;

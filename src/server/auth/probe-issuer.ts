@@ -3,7 +3,7 @@
 import { keyLoader } from "./load-keys.ts";
 import type { IssuerOptions, IssuerProbe } from "./types.ts";
 
-export interface ProbeOptions {
+interface ProbeOptions {
   /** Timeout for both documents together, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

@@ -17,7 +17,7 @@ const KEY_PREFIX = "gwk_";
 const NO_CREDENTIAL = refusal("no_credential");
 const MALFORMED = refusal("malformed");
 
-export interface CallersOptions {
+interface CallersOptions {
   readonly keys: KeyStore;
   /**
    * Returns the current verifier. A reload of issuers creates another one, and tokens verified by the previous one are forgotten.

@@ -11,7 +11,7 @@ import type { AuthRules } from "./caller.ts";
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /** Metadata of a protected resource (RFC 9728 section 2). Members without a value are left out. */
-export interface ResourceMetadata {
+interface ResourceMetadata {
   readonly resource: string;
   /** URLs of the issuers, at least one. */
   readonly authorization_servers?: readonly string[];

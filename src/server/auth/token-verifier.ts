@@ -23,7 +23,7 @@ const FETCH_TIMEOUT_MS = 10_000;
 /** Maximum number of keys tried for one token. There is more than one only if the token names no key, or an ambiguous one. */
 const MAX_TRIED_KEYS = 4;
 
-export interface TokenVerifierOptions {
+interface TokenVerifierOptions {
   /** Issuers with unique names and addresses. */
   readonly issuers: readonly IssuerOptions[];
   readonly clock: Clock;

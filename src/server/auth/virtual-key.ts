@@ -17,14 +17,14 @@ const CHECKSUM_LENGTH = 6;
 
 const FORM = /^gwk_([0-9A-Za-z]{8})_([A-Za-z0-9_-]{43})([0-9A-Za-z]{6})$/;
 
-export interface VirtualKey {
+interface VirtualKey {
   /** Public part, which may appear in logs and lists. */
   readonly id: string;
   /** Secret part, which is never stored, logged or repeated. */
   readonly secret: string;
 }
 
-export interface MintedKey {
+interface MintedKey {
   readonly id: string;
   /** Full text of the key, which is shown once. */
   readonly text: string;

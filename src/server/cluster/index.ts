@@ -14,20 +14,17 @@
  * - `wire/`: frames, hello and messages between peers
  */
 
-export { ClusterError, type ClusterErrorCode } from "./cluster-error.ts";
+export { ClusterError } from "./cluster-error.ts";
 export { createForwardClient, type ForwardClient, type ForwardReply } from "./forward/index.ts";
-export { type ClusterKeys, createIdentity, deriveKeys, MIN_SECRET_LENGTH } from "./identity/index.ts";
-export { JoinError } from "./members/joining.ts";
-export { type OpenClusterOptions, openCluster } from "./open-cluster.ts";
+export { createIdentity, deriveKeys, MIN_SECRET_LENGTH } from "./identity/index.ts";
+export { openCluster } from "./open-cluster.ts";
 export {
   inspectStorage,
   planRecovery,
-  type RecoveredMembership,
   RecoveryRefused,
   recoverMembership,
   type StorageFacts,
 } from "./recovery/index.ts";
 export { putBlob } from "./snapshots/put-blob.ts";
-export { createView, type FollowedView } from "./state-view.ts";
-export { StorageError, type StorageErrorCode } from "./storage-error.ts";
+export { createView } from "./state-view.ts";
 export type * from "./types.ts";

@@ -17,7 +17,7 @@ interface Watcher {
   readonly onChange: (mutations: readonly Mutation[] | undefined) => void;
 }
 
-export interface FollowedView {
+interface FollowedView {
   readonly view: StateView;
   /** Applies one batch, in order. */
   follow(mutations: readonly Mutation[], index: number): void;

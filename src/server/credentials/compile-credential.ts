@@ -7,7 +7,7 @@ import { type KeyHeader, keyHeaders } from "./static-key.ts";
 import type { Credential, StaticCredential } from "./types.ts";
 
 /** Address at which the credential is presented. */
-export interface CredentialTarget {
+interface CredentialTarget {
   readonly origin: string;
   readonly keyHeader: KeyHeader;
   /** Region of the provider. */
@@ -16,7 +16,7 @@ export interface CredentialTarget {
   readonly signingService: string;
 }
 
-export type CompiledCredential =
+type CompiledCredential =
   | { readonly kind: "credential"; readonly credential: Credential }
   | { readonly kind: "refused"; readonly message: string };
 

@@ -5,7 +5,7 @@
  * - `tokens/`: client credentials, token exchange and their caches
  */
 
-export { type CompiledCredential, type CredentialTarget, compileCredential, compileKey } from "./compile-credential.ts";
+export { compileCredential, compileKey } from "./compile-credential.ts";
 export type { ContainsCredential } from "./credential-headers.ts";
 export {
   type GuardedAnswer,
@@ -15,12 +15,9 @@ export {
 } from "./guarded-dialer.ts";
 export { guardedLookup } from "./guarded-lookup.ts";
 export { openPresenter, type PresenterOptions } from "./presenter.ts";
-export { CREDENTIAL_HEADERS, type KeyHeader, keyHeaders } from "./static-key.ts";
+export { CREDENTIAL_HEADERS, keyHeaders } from "./static-key.ts";
 export type {
   Credential,
-  CredentialCheck,
-  CredentialKind,
-  OutgoingRequest,
   PresentedCredential,
   PresentedJudge,
   PresentedVerdict,

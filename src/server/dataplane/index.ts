@@ -16,12 +16,12 @@ export { type OpenBudgets, openBudgets, type UsageReports } from "./budgets/inde
 export { displayText } from "./caller-label.ts";
 export { refuseConnection } from "./connection-admission.ts";
 export type { DecisionSink } from "./decision-trace.ts";
-export { createOwnCards, type FetchedCard, fetchOwnCard, type OwnCards } from "./discovery/own-cards.ts";
+export { createOwnCards, fetchOwnCard } from "./discovery/own-cards.ts";
 export { type EffectiveProfile, effectiveProfileOf } from "./governance/effective-profile.ts";
 export { checkRouteAllowed } from "./hops/model/check-route-allowed.ts";
 export { waysToServe } from "./hops/model/choose-channel.ts";
 export type { Target } from "./hops/model/resolve-target.ts";
-export { type ConnectionSource, type Listener, listen } from "./listen.ts";
+export { type ConnectionSource, listen } from "./listen.ts";
 export type { UsageLedger } from "./metering/index.ts";
 export { createMetrics, type DataplaneMetrics } from "./metrics.ts";
 export { createModelCalls } from "./model-calls/index.ts";
@@ -44,18 +44,8 @@ export {
   type Refusals,
   recordBudgets,
 } from "./refusals/index.ts";
-export type {
-  RequestHop,
-  RequestSummary,
-  SummarySink,
-} from "./request-summary.ts";
-export {
-  createResponses,
-  DEFAULT_MEMORY_BYTES,
-  type OtherNodes,
-  type Responses,
-  type SealKey,
-} from "./responses/index.ts";
+export type { RequestSummary, SummarySink } from "./request-summary.ts";
+export { createResponses, DEFAULT_MEMORY_BYTES, type OtherNodes, type SealKey } from "./responses/index.ts";
 export {
   type AttemptFailure,
   createStatistics,
@@ -64,9 +54,3 @@ export {
   type RecordedFailure,
   type Statistics,
 } from "./statistics.ts";
-export type {
-  RequestSpan,
-  RequestSpanEnd,
-  RequestStart,
-  Tracing,
-} from "./tracing.ts";

@@ -39,7 +39,7 @@ const LINGER_MS = 1_000;
 const NOT_A_PROXY =
   "This gateway is not a forward proxy. Use its address as the base URL of the client, not in `HTTPS_PROXY`.";
 
-export interface Listener {
+interface Listener {
   /** Actual address in the form `host:port`. */
   readonly address: string;
   readonly port: number;

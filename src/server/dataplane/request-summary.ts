@@ -9,7 +9,7 @@ import { callerName, storableName } from "./caller-label.ts";
 import type { DecisionTrace } from "./decision-trace.ts";
 
 /** Traffic type as in access rules, with WebSocket sessions as a type of their own. */
-export type RequestHop = "llm" | "mcp" | "a2a" | "websocket";
+type RequestHop = "llm" | "mcp" | "a2a" | "websocket";
 
 export interface RequestSummary {
   /** Arrival time, in milliseconds since 1970. */

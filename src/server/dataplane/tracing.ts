@@ -12,7 +12,7 @@ export interface Tracing {
   start(request: RequestStart): RequestSpan;
 }
 
-export interface RequestStart {
+interface RequestStart {
   readonly method: string;
   readonly scheme: "http" | "https";
   /** W3C Trace Context header as the client sent it, unvalidated. */
@@ -31,7 +31,7 @@ export interface InspectionSpan {
   end(ended: EndedInspection): void;
 }
 
-export interface RequestSpanEnd {
+interface RequestSpanEnd {
   readonly labels: Labels;
   readonly status: number;
   /** Code of the refusal, or empty if an upstream answered. */

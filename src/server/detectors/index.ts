@@ -26,7 +26,6 @@ export {
 export { createJudge } from "./judge/judge-detector.ts";
 export { createAwaitedDetector } from "./pending-detector.ts";
 export {
-  type BuiltPiiDetector,
   compileFormats,
   createPiiDetector,
   createPoolMetrics,

@@ -10,7 +10,7 @@ import { faultBehindProxy, refusedByProxy } from "./fault.ts";
 import { isPrivateAddress, resolvesToPrivate } from "./private-addresses.ts";
 import { type ForwardProxies, type ForwardProxy, hostOf, portOf } from "./proxy-rules.ts";
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   readonly proxies: ForwardProxies;
   /** Options of the connection to the destination: roots, lookup, `allowH2`, `timeout` in milliseconds. */
   readonly connect: buildConnector.BuildOptions;

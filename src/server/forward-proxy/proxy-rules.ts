@@ -21,7 +21,7 @@ export interface ForwardProxies {
   proxyFor(url: URL): ForwardProxy | undefined;
 }
 
-export interface ReadProxies {
+interface ReadProxies {
   readonly proxies: ForwardProxies;
   /** Variables that cannot be used, each with the reason. The value is not repeated, since it may contain a password. */
   readonly problems: readonly string[];

@@ -10,7 +10,7 @@ export interface BodyModes {
 }
 
 /** Filter settings, spelled as in an Envoy configuration. */
-export interface FilterSettings {
+interface FilterSettings {
   readonly processing_mode: {
     readonly request_header_mode: "SEND";
     readonly response_header_mode: "SEND" | "SKIP";

@@ -5,12 +5,12 @@
  * - `exchange/`: ext_proc as a pure state machine
  */
 
-export type { Verdict, WholeRequest } from "./exchange/index.ts";
-export { type FilterSettings, filterSettings, settingsLine } from "./filter-settings.ts";
+export type { Verdict } from "./exchange/index.ts";
+export { filterSettings, settingsLine } from "./filter-settings.ts";
 export type { InspectionOptions } from "./inspect.ts";
 export { beginInspection } from "./inspection.ts";
 export { openInspector } from "./inspector-server.ts";
-export type { ExchangeSpan, StartedExchange, TraceExchange } from "./inspector-tracing.ts";
+export type { TraceExchange } from "./inspector-tracing.ts";
 export { observeInspector } from "./metrics.ts";
-export type { Inspector, InspectorEvent, InspectorObserver, InspectorOptions, StreamInspection } from "./options.ts";
+export type { Inspector, InspectorEvent, InspectorOptions } from "./options.ts";
 export { warnOfPeers } from "./peer-warnings.ts";

@@ -10,7 +10,7 @@ import type { HeaderList } from "./exchange/index.ts";
 import { headerValue, headerValues } from "./header-list.ts";
 import { isKnown } from "./proxied-request.ts";
 
-export interface StartedExchange {
+interface StartedExchange {
   /** HTTP method as the client wrote it. */
   readonly method: string;
   /** W3C Trace Context header as the client wrote it. */

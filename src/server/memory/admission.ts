@@ -4,7 +4,7 @@
  */
 import { GatewayError } from "../../base/index.ts";
 
-export interface AdmissionLimits {
+interface AdmissionLimits {
   readonly maxInFlight: number;
   readonly maxBufferedBytes: number;
 }

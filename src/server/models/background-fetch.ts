@@ -41,7 +41,7 @@ export interface ModelSupply {
   close(): void;
 }
 
-export interface SupplyOptions {
+interface SupplyOptions {
   readonly store: ModelStore;
   readonly log: Log;
   readonly monotonic: () => number;

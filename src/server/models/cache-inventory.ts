@@ -18,7 +18,7 @@ interface ModelInCache {
   readonly isCached: boolean;
 }
 
-export interface UnusedEntry {
+interface UnusedEntry {
   /** Path relative to the cache. */
   readonly path: string;
   /** Bytes that removing this frees: 0 for a view, whose files are links. */

@@ -6,28 +6,11 @@
  * - `hub/`: repositories of models
  */
 
-export {
-  type ModelStatus,
-  type ModelSupply,
-  missingModelsText,
-  openModelSupply,
-  type SupplyOptions,
-} from "./background-fetch.ts";
-export { type CacheInventory, readCacheInventory, removeUnused, type UnusedEntry } from "./cache-inventory.ts";
+export { type ModelStatus, type ModelSupply, missingModelsText, openModelSupply } from "./background-fetch.ts";
+export { type CacheInventory, readCacheInventory, removeUnused } from "./cache-inventory.ts";
 export { DEFAULT_ENDPOINT } from "./hub/choose.ts";
-export { ModelError, type ModelFault } from "./model-error.ts";
+export { ModelError } from "./model-error.ts";
 export { type ModelNeed, modelNeeds } from "./model-needs.ts";
 export { type Pin, pinModel } from "./pin.ts";
 export { type OpenStore, openModelStore, type StoreOptions } from "./store.ts";
-export type {
-  Digest,
-  EnsureOptions,
-  FileRole,
-  Manifest,
-  ManifestFile,
-  ModelDeclaration,
-  ModelParts,
-  ModelStore,
-  ModelView,
-  Progress,
-} from "./types.ts";
+export type { ModelDeclaration, ModelView } from "./types.ts";

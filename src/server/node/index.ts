@@ -10,24 +10,12 @@
  * - `worker/`: the program of a worker process, and its node's side
  */
 
-export { type PolicyRead, readPolicy } from "./admin/open-admin-plane.ts";
-export { type ClusterInputs, clusterOptionsOf } from "./cluster/cluster-options.ts";
+export { readPolicy } from "./admin/open-admin-plane.ts";
 export { keySourcesOf } from "./cluster/sealing-keys.ts";
 export { startConfigNode } from "./config-node.ts";
-export type { ConfigNode, ConfigNodeOptions, ServingNode } from "./config-node-types.ts";
+export type { ConfigNode, ServingNode } from "./config-node-types.ts";
 export { BUILT_IN_PACKS, builtInPackIds } from "./configuration/built-in-packs.ts";
 export { compileWithoutNode } from "./configuration/compile-document.ts";
-export {
-  type CompiledSources,
-  changeOf,
-  compileSources,
-  editionOf,
-  type FileStatus,
-  type FileStatusInput,
-  fileStatus,
-  type SourcesChange,
-  type SourcesInput,
-} from "./configuration/compile-sources.ts";
 export { type ReadGuardrails, readGuardrailsAt, readGuardrailsIn } from "./configuration/document-guardrails.ts";
 export {
   type ModelCallUsage,
@@ -42,23 +30,14 @@ export {
   readNameServers,
   readOrigins,
 } from "./configuration/environment-settings.ts";
-export { compileFlags, type FlagSnapshot, type ProviderFlags } from "./configuration/flag-mode.ts";
-export {
-  type ComposeResult,
-  compileDocuments,
-  composeNode,
-  type LoadedNode,
-  type LoadResult,
-  loadNode,
-  type NodeDocuments,
-  readNode,
-} from "./configuration/load-documents.ts";
+export { compileFlags } from "./configuration/flag-mode.ts";
+export { compileDocuments, composeNode, type LoadedNode, loadNode, readNode } from "./configuration/load-documents.ts";
 export { proxiedUpstreams } from "./configuration/proxied-upstreams.ts";
 export { readTextSync, resolveBeside } from "./configuration/read-configuration-files.ts";
 export { unprotectedCredentialWarning } from "./configuration/unprotected-credentials.ts";
 export { issuersOf } from "./governance/issuers.ts";
-export { defaultCacheDirectory, modelCacheDirectory } from "./model-cache.ts";
-export { type DataPlaneBounds, type ExportSettings, observe, serveDataPlane } from "./start.ts";
+export { modelCacheDirectory } from "./model-cache.ts";
+export { type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 export { acmeSettingsOf } from "./tls/acme-settings.ts";
 export { certificateFilesOf } from "./tls/data-listener-tls.ts";
 export { readWorkerCount, requiredMemoryBytes } from "./worker/index.ts";

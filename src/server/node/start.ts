@@ -72,7 +72,7 @@ export interface DataPlaneBounds {
 }
 
 /** Inputs of an export to a collector, which the standard environment variables switch on. */
-export interface ExportSettings {
+interface ExportSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Id of this node in exported data; of this process if it is not a node. */
   readonly nodeId: string;

@@ -27,7 +27,7 @@ const ROUND_LIMIT_MS = 600_000;
 /** Minimum interval between two rounds, in milliseconds, whatever is configured. */
 const MIN_INTERVAL_MS = 1_000;
 
-export interface ReconcilerOptions extends ReconcilePorts {
+interface ReconcilerOptions extends ReconcilePorts {
   readonly clock: Clock;
   readonly instruments: Instruments;
   readonly log: Log;

@@ -3,7 +3,7 @@ import { type Counted, type Judged, judge, type RecordedRequest, Tally } from ".
 import { openProposal, type ProposalInput } from "./proposed-configuration.ts";
 import type { NodeRecords } from "./types.ts";
 
-export interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets" | "now"> {
+interface RehearsalInput extends Pick<ProposalInput, "inForce" | "proposed" | "keys" | "buckets" | "now"> {
   readonly nodes: readonly NodeRecords[];
   /** Requests before this time are replayed for budgets but not counted; in milliseconds since 1970. */
   readonly since: number;

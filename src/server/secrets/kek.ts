@@ -23,7 +23,7 @@ export interface Keks {
   readonly all: readonly Kek[];
 }
 
-export interface KekSources {
+interface KekSources {
   /** Key derived from `cluster.secret`. */
   readonly secret: Kek;
   /** Key derived from the previous secret, while it is being changed. */
@@ -62,7 +62,7 @@ const MAX_FILE_BYTES = 64 * 1024;
 /** Bits of `st_mode`: read or write for others. */
 const OTHERS_MAY_READ_OR_WRITE = 0o006;
 
-export type KekFile =
+type KekFile =
   | { readonly kind: "key"; readonly bytes: Uint8Array }
   /** `message` names the file and contains nothing of its content. */
   | { readonly kind: "problem"; readonly message: string };

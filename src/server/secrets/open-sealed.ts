@@ -17,7 +17,7 @@ export type OpenedSecret =
   /** `missing`: the secret does not exist; other problems concern a secret that exists. */
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
 
-export interface SealedStatus {
+interface SealedStatus {
   /** Whether a data key cannot be opened here. */
   readonly sealed: boolean;
   /** Ids of the key-encryption keys that this node would need, one of which is enough for each data key. */

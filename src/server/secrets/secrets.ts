@@ -24,14 +24,14 @@ const WATCH_EVERY_MS = 10_000;
 /** Placeholder for a sealed secret while no cluster is open: hexadecimal, since operators' keys must be. */
 export const PLACEHOLDER_SECRET = `5ea1ed${"0".repeat(58)}`;
 
-export type Lookup =
+type Lookup =
   | { readonly kind: "value"; readonly value: string }
   | { readonly kind: "problem"; readonly message: string; readonly missing: boolean };
 
 /** Calls `run` every `everyMs` until the function it returns is called. */
 export type Schedule = (run: () => void, everyMs: number) => () => void;
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Names that the current configuration refers to. */
   readonly used: { readonly secrets: readonly string[]; readonly files: readonly string[] };
   readonly everyMs?: number;
@@ -55,7 +55,7 @@ interface Reference {
   readonly name: string;
 }
 
-export interface SecretsOptions {
+interface SecretsOptions {
   /** Absolute path of `secrets_dir`; `undefined` if the node file sets none. */
   readonly dir: string | undefined;
   /** Sealed secrets; omitted for the node file, which is read before the cluster's secrets are available. */

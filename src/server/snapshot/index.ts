@@ -1,6 +1,6 @@
 /** The compiled configuration: compiles documents into one frozen snapshot. */
 
-export type { Guard, GuardResult, InspectOverlap } from "../core/guardrails/index.ts";
+export type { Guard, GuardResult } from "../core/guardrails/index.ts";
 export type {
   AskSession,
   CallModel,
@@ -9,11 +9,10 @@ export type {
   SessionAnswer,
   SessionQuestion,
 } from "../detectors/index.ts";
-export type { CardKey, CardKeys } from "./card-keys.ts";
+export type { CardKey } from "./card-keys.ts";
 export { type Compiled, type CompileInput, compileDeployment } from "./compile-snapshot.ts";
 export {
   type AssembledGuardrails,
-  type CompiledGuardrails,
   createGuard,
   type GuardrailEngine,
   type GuardrailSnapshot,
@@ -22,16 +21,9 @@ export {
 } from "./compiled-guard.ts";
 export type { FrontedSnapshot } from "./fronted-servers.ts";
 export type { TrustedSettings } from "./governance.ts";
-export type { DetectorInForce, GuardedProfile, GuardrailsInForce, RuleInForce } from "./in-force.ts";
+export type { DetectorInForce, GuardedProfile, RuleInForce } from "./in-force.ts";
 export { loadGuardrailEngine, loadGuardrails, mayHoldGuardrails } from "./load-guardrails.ts";
 export { loadRules, mayHoldRules, type Rules } from "./load-rules.ts";
 export type { ReconciledProvider, ReconcileTargets } from "./reconcile-targets.ts";
 export { findRemoved } from "./removed-findings.ts";
-export {
-  type Claim,
-  DEFAULT_MAX_BODY_BYTES,
-  type Governance,
-  type Profile,
-  type Routed,
-  type Snapshot,
-} from "./types.ts";
+export type { Claim, Governance, Profile, Routed, Snapshot } from "./types.ts";

@@ -8,7 +8,7 @@
 import type { Metric, Registry } from "prom-client";
 import type { InstrumentReading, Instruments } from "../../base/index.ts";
 
-export interface Exposition {
+interface Exposition {
   /** Registers the instruments that were created since the last call. Must be called before each rendering of the registry. */
   sync(): void;
 }

@@ -4,7 +4,7 @@
  * - `otlp/`: OTLP export of metrics, traces and logs
  */
 
-export { type Exposition, exposeInstruments, prometheusName } from "./exposition.ts";
+export { exposeInstruments, prometheusName } from "./exposition.ts";
 export { type MetricsListener, type MetricsOptions, type Readiness, startMetrics } from "./metrics-listener.ts";
-export { type Otlp, type OtlpOptions, openOtlp } from "./otlp/index.ts";
+export { type Otlp, openOtlp } from "./otlp/index.ts";
 export { type BuildInfo, observeProcess, type ProcessMetrics } from "./process-metrics.ts";

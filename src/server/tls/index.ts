@@ -5,7 +5,6 @@
  */
 
 export {
-  type AcmeOptions,
   type AcmeSettings,
   AttemptFailed,
   type CertificateStore,
@@ -24,13 +23,8 @@ export { type ExpiryStage, expiryStage } from "./certificate-expiry.ts";
 export { CertificateFilesUnusable, type FileCertificates, openCertificateFilePair } from "./certificate-files.ts";
 export { observeCertificate } from "./metrics.ts";
 export { createPlaceholderCertificate } from "./placeholder-certificate.ts";
-export {
-  type CertificateFault,
-  type CertificateRead,
-  readCertificate,
-  type ValidityFault,
-} from "./read-certificate.ts";
-export { type CertificateFiles, type FilesRead, readCertificateFiles } from "./read-certificate-files.ts";
-export { createTlsServer, type TlsServer, type TlsServerAnswer, type TlsServerOptions } from "./serve-tls.ts";
-export { createTicketKeys, type TicketKeys } from "./ticket-keys.ts";
-export type { Certificate, CertificateFailure, CertificateStatus, Certificates, MaybePromise } from "./types.ts";
+export { type CertificateRead, readCertificate } from "./read-certificate.ts";
+export { type CertificateFiles, readCertificateFiles } from "./read-certificate-files.ts";
+export { createTlsServer, type TlsServer } from "./serve-tls.ts";
+export { createTicketKeys } from "./ticket-keys.ts";
+export type { Certificate, CertificateStatus, Certificates, MaybePromise } from "./types.ts";

@@ -51,7 +51,7 @@ const PROTOCOL = {
   sessionTimeout: SESSION_SECONDS,
 } as const satisfies TlsOptions;
 
-export interface TlsServerOptions {
+interface TlsServerOptions {
   readonly certificates: Certificates;
   /** Presented until there is a certificate; `undefined` if there is one from the start. */
   readonly placeholder: Pick<Certificate, "chain" | "key"> | undefined;
@@ -62,7 +62,7 @@ export interface TlsServerOptions {
 }
 
 /** Answer that the TLS server gives instead of the data plane. */
-export type TlsServerAnswer =
+type TlsServerAnswer =
   | { readonly kind: "refused"; readonly refusal: GatewayError }
   /** Answer to an ACME challenge; `undefined` if it is unknown. */
   | { readonly kind: "challenge"; readonly keyAuthorization: MaybePromise<string | undefined> };

@@ -6,7 +6,7 @@ import { anySignal, connectionErrorText, formatDuration } from "../../base/index
 
 const MAX_DOCUMENT_BYTES = 1 << 20;
 
-export interface DocumentRequest {
+interface DocumentRequest {
   readonly method: "GET" | "POST";
   /** Path and query at the origin. */
   readonly path: string;
@@ -18,7 +18,7 @@ export interface DocumentRequest {
   readonly signal?: AbortSignal;
 }
 
-export type FetchedDocument =
+type FetchedDocument =
   | { readonly kind: "answered"; readonly status: number; readonly contentType: string; readonly text: string }
   /**
    * Failure of the request. `problem` contains no address and quotes nothing from the answer. `isDown`: the answer is missing or

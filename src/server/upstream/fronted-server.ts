@@ -27,7 +27,7 @@ export interface FrontedServer {
   readonly cardUrl: string | undefined;
 }
 
-export interface FrontedChannel {
+interface FrontedChannel {
   readonly id: string;
   /** Origin in the form `scheme://host[:port]`. */
   readonly origin: string;

@@ -6,13 +6,7 @@
  * - `pools/`: members of an upstream, their names, health and order
  */
 
-export type {
-  ContainsCredential,
-  Credential,
-  PresentedCredential,
-  Presenter,
-  RequestCaller,
-} from "../credentials/index.ts";
+export type { ContainsCredential, PresentedCredential, Presenter, RequestCaller } from "../credentials/index.ts";
 export { statusTrigger } from "./attempt-decision.ts";
 export {
   type AttemptReport,
@@ -21,30 +15,16 @@ export {
   type Candidates,
   type FailureKind,
   type ForwardOptions,
-  type ForwardTarget,
   isFailure,
 } from "./candidates.ts";
-export { type DocumentRequest, type FetchedDocument, failureText, fetchDocument } from "./fetch-document.ts";
+export { failureText, fetchDocument } from "./fetch-document.ts";
 export { forward } from "./forward.ts";
-export {
-  compileFrontedServer,
-  type FrontedChannel,
-  type FrontedKind,
-  type FrontedServer,
-  forwardTargetOf,
-} from "./fronted-server.ts";
+export { compileFrontedServer, type FrontedKind, type FrontedServer, forwardTargetOf } from "./fronted-server.ts";
 export { headerValue } from "./header-value.ts";
-export { type Destination, type OriginOptions, type Origins, openOrigins } from "./origins.ts";
+export { type Origins, openOrigins } from "./origins.ts";
 export { PassThrough } from "./pass-through.ts";
 export { connectPicker } from "./picker/index.ts";
-export {
-  blockedKind,
-  createNameResolver,
-  ownListeners,
-  type PoolMember,
-  type PoolSpec,
-  poolProblems,
-} from "./pools/index.ts";
+export { blockedKind, createNameResolver, ownListeners, type PoolMember, poolProblems } from "./pools/index.ts";
 export type { Downstream, UpstreamRequest } from "./ports.ts";
 export {
   compileProvider,
@@ -56,4 +36,4 @@ export {
 } from "./provider.ts";
 export type { ProviderError } from "./provider-error.ts";
 export { retryAfterMs } from "./retry-policy.ts";
-export type { PickerFeedback, Route, Routed, Server } from "./server.ts";
+export type { PickerFeedback, Route, Server } from "./server.ts";

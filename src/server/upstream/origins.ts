@@ -39,7 +39,7 @@ export interface Destination {
   readonly isFronted?: boolean;
 }
 
-export interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwnListener"> {
+interface OriginOptions extends Pick<PoolsOptions, "nameServers" | "instruments" | "log" | "isOwnListener"> {
   /** Extra trusted roots, PEM, in addition to the system's. For tests and private upstreams. */
   readonly ca?: string;
   /** Forward proxies; absent if everything is reached directly. Servers of pools always are. */

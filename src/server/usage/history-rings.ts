@@ -6,7 +6,7 @@
  * further ones are not recorded. When full, both rings take about 20 MB.
  */
 
-export interface HistorySpan {
+interface HistorySpan {
   /** Width of a bucket, in milliseconds. */
   readonly bucketMs: number;
   /** Number of buckets that are kept. */

@@ -3,17 +3,8 @@
  * measurements of the last hour.
  */
 
-export type { MeteredRow } from "../core/state/index.ts";
-export {
-  createHistory,
-  type History,
-  type HistorySpan,
-  HOUR,
-  MAX_SERIES,
-  type Point,
-  QUARTER_HOUR,
-} from "./history-rings.ts";
-export { meteredOfProvider, meteredOnDay } from "./metered.ts";
-export { createNewestRows, type NewestRows } from "./newest.ts";
-export { type LedgerOptions, type OpenLedger, openLedger, REPORT_EVERY_MS } from "./open-ledger.ts";
-export type { AddOutcome, LedgerReports, Report } from "./types.ts";
+export { createHistory, type History, HOUR, MAX_SERIES, type Point, QUARTER_HOUR } from "./history-rings.ts";
+export { meteredOfProvider } from "./metered.ts";
+export { createNewestRows } from "./newest.ts";
+export { openLedger } from "./open-ledger.ts";
+export type { AddOutcome, LedgerReports } from "./types.ts";

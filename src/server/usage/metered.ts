@@ -7,7 +7,7 @@ interface Rows {
 }
 
 /** Returns the rows of all providers of one day, ordered by name. `day`: days since 1970, UTC. */
-export const meteredOnDay = (rows: Rows, day: number): readonly MeteredRow[] =>
+const meteredOnDay = (rows: Rows, day: number): readonly MeteredRow[] =>
   Array.from(rows.scan(meteredOf(dayText(day))), ([, value]) => readMetered(value));
 
 /**

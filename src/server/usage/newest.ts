@@ -3,7 +3,7 @@
  * are kept, or when they are read.
  */
 
-export interface NewestRows<Row> {
+interface NewestRows<Row> {
   add(row: Row): void;
   /** Returns the current rows, newest first. */
   read(): readonly Row[];

@@ -9,14 +9,14 @@ import type { Use } from "../core/budgets/index.ts";
 import { type Accumulator, createAccumulator, type TakenReport } from "./accumulator.ts";
 import type { AddOutcome, LedgerReports } from "./types.ts";
 
-export const REPORT_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 const MIN_INTERVAL_MS = 100;
 /** Delay after a report whose outcome is unknown, in milliseconds. */
 const UNKNOWN_OUTCOME_RETRY_MS = 5_000;
 const CLOSE_LIMIT_MS = 2_000;
 const LEADERLESS_LIMIT_MS = 500;
 
-export interface LedgerOptions {
+interface LedgerOptions {
   readonly reports: LedgerReports;
   /** Returns the time in milliseconds since 1970. */
   readonly now: () => number;
@@ -26,7 +26,7 @@ export interface LedgerOptions {
   readonly everyMs?: number | undefined;
 }
 
-export interface OpenLedger {
+interface OpenLedger {
   /** Adds usage in memory. Never throws. */
   add(use: Use): void;
   /** Reports the remaining usage within the limit of the shutdown. */

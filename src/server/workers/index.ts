@@ -13,6 +13,6 @@ export * from "./back/index.ts";
 export { feedCertificates, followCertificates } from "./certificates.ts";
 export * from "./channel/index.ts";
 export * from "./intake/index.ts";
-export { feedNodeState, followNodeState, type NodeState, type NodeStateSource } from "./node-state.ts";
+export { feedNodeState, followNodeState, type NodeStateSource } from "./node-state.ts";
 export * from "./supervisor/index.ts";
 export { feedRows, followRows, type RowsFeed } from "./worker-rows.ts";

@@ -4,7 +4,7 @@
  */
 import type { Channel } from "./channel/index.ts";
 
-export interface NodeState {
+interface NodeState {
   /** Whether the cluster has removed the node. Its data plane then refuses requests. */
   readonly isRemoved: boolean;
   /** Node's time minus the machine's monotonic clock, in milliseconds; `undefined` before the first message. */

@@ -22,7 +22,7 @@ import {
 } from "./policy-text.ts";
 import type { Access, AccessDecision, AccessQuestion } from "./types.ts";
 
-export type PolicyOutcome =
+type PolicyOutcome =
   /** Policy in force. `warnings`: names that do not exist, and policies that can never apply. */
   | { readonly kind: "loaded"; readonly access: Access; readonly warnings: readonly PolicyProblem[] }
   | { readonly kind: "refused"; readonly problems: readonly PolicyProblem[] };

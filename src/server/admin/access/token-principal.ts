@@ -46,7 +46,7 @@ export type TokenPrincipal =
       readonly subject: string | undefined;
     };
 
-export interface TokenPrincipals {
+interface TokenPrincipals {
   /** Returns the caller that a token identifies. Rejects only when `signal` aborts. */
   identify(token: string, signal: AbortSignal): Promise<TokenPrincipal>;
 }

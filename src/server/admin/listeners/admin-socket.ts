@@ -14,7 +14,7 @@ import { keepSocket } from "./keep-socket.ts";
 import { openPeerCredentials, type PeerCredentials, type SocketPeer } from "./peer-credentials.ts";
 import { placeSocket } from "./socket-path.ts";
 
-export interface AdminSocketOptions {
+interface AdminSocketOptions {
   /** Absolute, or relative to the working directory. */
   readonly path: string;
   /** Shared by all listeners, and closed with the first of them. */

@@ -30,13 +30,13 @@ export class RecoveryRefused extends Error {
   override readonly name = "RecoveryRefused";
 }
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   readonly dir: string;
   readonly nodeId: string;
   readonly keep: readonly string[];
 }
 
-export interface RecoveredMembership {
+interface RecoveredMembership {
   readonly voters: readonly string[];
   readonly learners: readonly string[];
   readonly dropped: readonly string[];

@@ -4,7 +4,7 @@ import type { Configuration } from "../../core/raft/index.ts";
 import { idsOf } from "../members/membership.ts";
 import type { StorageFacts } from "./storage-facts.ts";
 
-export type RecoveryPlan =
+type RecoveryPlan =
   | { readonly kind: "change"; readonly configuration: Configuration; readonly dropped: readonly string[] }
   /** The cluster already has exactly these members. */
   | { readonly kind: "nothing"; readonly members: readonly string[] }

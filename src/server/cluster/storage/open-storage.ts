@@ -41,7 +41,7 @@ import { buildState, type OpenStateStore, openState } from "./state-store.ts";
 import { readRemoval, writeRemoval } from "./stored-removal.ts";
 import type { StateBuild, StateStore, Storage, StorageIdentity } from "./types.ts";
 
-export interface StorageOptions {
+interface StorageOptions {
   readonly dir: string;
   readonly nodeId: string;
   /** Cluster id: 16 hex digits derived from the cluster secret; `undefined` if it is not checked. */

@@ -1,6 +1,5 @@
 /** Network between replicas. */
 
-export type { ClockReading, PulsePeer, PulsePorts } from "./pulse.ts";
-export { SnapshotRefused } from "./snapshot-send.ts";
+export type { ClockReading, PulsePeer } from "./pulse.ts";
 export { startTransport } from "./transport.ts";
-export type { PeerConnection, Transport, TransportOptions } from "./types.ts";
+export type { Transport, TransportOptions } from "./types.ts";

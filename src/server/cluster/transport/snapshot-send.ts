@@ -16,7 +16,7 @@ import {
 } from "./snapshot-frames.ts";
 
 /** Error if the peer refused the snapshot. */
-export class SnapshotRefused extends Error {
+class SnapshotRefused extends Error {
   override readonly name = "SnapshotRefused";
   readonly code: string;
 

@@ -13,4 +13,4 @@ export * from "./proxied/index.ts";
 export * from "./registry/index.ts";
 export { type AgentProtocol, rpcError, rpcRefusal } from "./rpc-refusal.ts";
 export { TooManyTexts } from "./text-collector.ts";
-export type { AgentText, AgentTexts, RpcFault, UninspectedMedia } from "./types.ts";
+export type { AgentText, AgentTexts, RpcFault } from "./types.ts";

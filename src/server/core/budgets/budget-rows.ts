@@ -8,7 +8,7 @@ import { resetsAt, windowAt } from "./budget-windows.ts";
 import type { Ledger, Share } from "./ledger.ts";
 
 /** Replicated usage of a bucket in a window; see the state's `UsageRow`. */
-export interface ReplicatedUsage {
+interface ReplicatedUsage {
   readonly limit: number;
   readonly limit_rev: number;
   /** Units charged for shares that are closed. */
@@ -22,7 +22,7 @@ export interface ReplicatedUsage {
 }
 
 /** Share of a bucket on one node; see the state's `HoldingRow`. */
-export interface ReplicatedHolding {
+interface ReplicatedHolding {
   readonly node: string;
   readonly inc: number;
   readonly granted: number;

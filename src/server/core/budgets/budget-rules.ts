@@ -15,7 +15,7 @@ import {
 import { MAX_UNITS } from "./cost-units.ts";
 
 /** Budget as in the document, with defaults. */
-export interface BudgetConfig {
+interface BudgetConfig {
   readonly name: string;
   readonly cost?: { readonly type: CostType; readonly cel?: string | undefined } | undefined;
   readonly limit: number;
@@ -44,7 +44,7 @@ export interface BudgetRule extends Limit {
   readonly constantCost?: number;
 }
 
-export type CompiledBudget =
+type CompiledBudget =
   | { readonly kind: "rule"; readonly rule: BudgetRule }
   /** `key` is the key of `budgets[]` that has the problem. */
   | { readonly kind: "invalid"; readonly key: "window" | "cost"; readonly message: string };

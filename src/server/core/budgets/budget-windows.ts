@@ -20,7 +20,7 @@ export const MIN_WINDOW_MS = 1_000;
 /** Maximum length of a window: ten years, the maximum in replicated rows. */
 export const MAX_WINDOW_MS = 315_576_000_000;
 
-export type WindowLength =
+type WindowLength =
   | { readonly kind: "length"; readonly windowMs: number }
   | { readonly kind: "invalid"; readonly message: string };
 

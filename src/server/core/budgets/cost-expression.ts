@@ -38,9 +38,9 @@ export interface CostVariables {
 export type CostValue =
   | { readonly kind: "value"; readonly value: number | bigint }
   | { readonly kind: "error"; readonly message: string };
-export type EvaluateCost = (variables: CostVariables) => CostValue;
+type EvaluateCost = (variables: CostVariables) => CostValue;
 
-export type CompiledCost =
+type CompiledCost =
   /** `constant` is the value if it does not depend on usage; otherwise absent. */
   | { readonly kind: "compiled"; readonly evaluate: EvaluateCost; readonly constant?: number }
   | { readonly kind: "invalid"; readonly message: string };
@@ -48,9 +48,7 @@ export type CompiledCost =
 export type CompileCost = (expression: string) => CompiledCost;
 
 /** Cost in units, or an error; then the reserved amount is charged. */
-export type Cost =
-  | { readonly kind: "units"; readonly units: number }
-  | { readonly kind: "error"; readonly message: string };
+type Cost = { readonly kind: "units"; readonly units: number } | { readonly kind: "error"; readonly message: string };
 
 /** Target of a request, which its price may depend on. */
 export interface PriceTarget {

@@ -35,7 +35,7 @@ export interface Demand {
 /** Returns the demand of a call or session whose cost is known beforehand. */
 export const flatDemand = (units: number): Demand => ({ hard: units, soft: units });
 
-export type Estimate =
+type Estimate =
   | { readonly kind: "demand"; readonly demand: Demand }
   | { readonly kind: "error"; readonly message: string };
 

@@ -9,52 +9,27 @@
  */
 
 export { addUsage, NO_USAGE, type Usage } from "../dialects/index.ts";
-export {
-  type BucketRowInput,
-  type BudgetRow,
-  budgetRow,
-  type ReplicatedHolding,
-  type ReplicatedUsage,
-} from "./budget-rows.ts";
-export {
-  type BudgetConfig,
-  type BudgetRule,
-  bucketName,
-  type CompiledBudget,
-  compileBudget,
-  type Limit,
-} from "./budget-rules.ts";
-export {
-  MAX_WINDOW_MS,
-  MIN_WINDOW_MS,
-  resetsAt,
-  secondsUntil,
-  type WindowLength,
-  windowAt,
-  windowLength,
-} from "./budget-windows.ts";
+export { type BucketRowInput, type BudgetRow, budgetRow } from "./budget-rows.ts";
+export { type BudgetRule, bucketName, compileBudget, type Limit } from "./budget-rules.ts";
+export { MAX_WINDOW_MS, MIN_WINDOW_MS, resetsAt, secondsUntil, windowAt, windowLength } from "./budget-windows.ts";
 export { abort, chargeRunning, release, STREAM_CHARGE_TOKENS, settle, startNextAttempt } from "./charging.ts";
 export {
   type CompileCost,
-  type CompiledCost,
-  type Cost,
   type CostFunction,
   type CostType,
   type CostValue,
   type CostVariables,
-  type EvaluateCost,
   expressionCost,
   type PriceTarget,
   type TokenClass,
   tokenCost,
 } from "./cost-expression.ts";
-export { MAX_UNITS, wholeUnits } from "./cost-units.ts";
+export { wholeUnits } from "./cost-units.ts";
 export {
   type Averages,
   averageOf,
   createAverages,
   type Demand,
-  type Estimate,
   estimate,
   flatDemand,
   observeCost,
@@ -69,20 +44,10 @@ export {
   type LedgerCounts,
   type LedgerOptions,
   MAX_BUCKETS,
-  REPORT_MS,
   type Reservation,
-  type ReservationState,
   type Share,
 } from "./ledger.ts";
-export {
-  type ReturnedShare,
-  returnAll,
-  returnSpare,
-  type ShareName,
-  TICK_MS,
-  tick,
-  UNUSED_MS,
-} from "./ledger-timeouts.ts";
+export { type ReturnedShare, returnAll, returnSpare, type ShareName, TICK_MS, tick } from "./ledger-timeouts.ts";
 export {
   applyRecallAnswer,
   type Borrower,
@@ -110,12 +75,4 @@ export {
   restart,
   takeReport,
 } from "./reporting.ts";
-export {
-  type BudgetRefusal,
-  type ReserveOptions,
-  refusalOf,
-  reserve,
-  takeDecided,
-  UNAVAILABLE,
-  WAIT_MS,
-} from "./reserving.ts";
+export { type BudgetRefusal, refusalOf, reserve, takeDecided, UNAVAILABLE, WAIT_MS } from "./reserving.ts";

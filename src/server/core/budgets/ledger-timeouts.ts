@@ -23,7 +23,7 @@ import {
 } from "./ledger.ts";
 import { endTimedOutWaits, requestWhenLow } from "./reserving.ts";
 
-export const UNUSED_MS = 5_000;
+const UNUSED_MS = 5_000;
 /** Interval at which to call `tick`, in milliseconds; a wait ends with at most this delay. */
 export const TICK_MS = 50;
 /** Number of buckets visited per tick: 100,000 buckets take five seconds. */

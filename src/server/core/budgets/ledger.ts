@@ -29,7 +29,7 @@ const LAST_REPORT_MS = 500;
 /** Maximum number of buckets, about 150 MB. Operators create keys, but not the subjects of tokens. */
 export const MAX_BUCKETS = 200_000;
 
-export type ReservationState = "waiting" | "held" | "exhausted" | "unavailable" | "closed";
+type ReservationState = "waiting" | "held" | "exhausted" | "unavailable" | "closed";
 
 /** Reservation of one request and its charges. Only the ledger writes it; other code reads `state` and `spent`. */
 export interface Reservation {
@@ -219,7 +219,7 @@ export interface Ledger {
   borrowers: number;
 }
 
-export const REPORT_MS = 500;
+const REPORT_MS = 500;
 
 export function createLedger(
   node: string,

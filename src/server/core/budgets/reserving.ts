@@ -49,7 +49,7 @@ const MAX_WAITING = 10_000;
 /** Fraction of the limit below which a request reserves its bound instead of its probable cost. */
 const TIGHT = 1 / 5;
 
-export interface ReserveOptions {
+interface ReserveOptions {
   /** True for a WebSocket session: its later usage is charged in the window in which it occurs. */
   readonly isSession?: boolean;
 }

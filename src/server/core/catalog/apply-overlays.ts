@@ -17,14 +17,14 @@ export interface NamedOverlay {
   readonly overlay: CatalogOverlay;
 }
 
-export interface OverlayProblem {
+interface OverlayProblem {
   readonly overlay: string;
   /** Index in the overlay's `providers`, from 0. */
   readonly operation: number;
   readonly message: string;
 }
 
-export type OverlayOutcome =
+type OverlayOutcome =
   | { readonly kind: "catalog"; readonly catalog: Catalog }
   | { readonly kind: "refused"; readonly problems: readonly OverlayProblem[] };
 

@@ -4,16 +4,10 @@
  * - `presets/`: presets of providers
  */
 
-export {
-  applyOverlays,
-  type NamedOverlay,
-  type OverlayOutcome,
-  type OverlayProblem,
-  overlayFileProblem,
-} from "./apply-overlays.ts";
+export { applyOverlays, type NamedOverlay, overlayFileProblem } from "./apply-overlays.ts";
 export { lackedByClaude } from "./claude-models.ts";
 export { compiledCatalog } from "./compiled-catalog.ts";
 export { compileJoin, joinPath } from "./join-url.ts";
 export { lostWithout } from "./removed-fields.ts";
-export { type ResolveOutcome, type ResolveRequest, resolveProvider } from "./resolve.ts";
-export type { Catalog, CatalogProvider, Channel, KeyHeader, Tier } from "./types.ts";
+export { type ResolveRequest, resolveProvider } from "./resolve.ts";
+export type { Catalog, CatalogProvider, Channel } from "./types.ts";

@@ -24,7 +24,7 @@ export interface ResolveRequest {
   readonly signs?: boolean;
 }
 
-export type ResolveOutcome =
+type ResolveOutcome =
   | { readonly kind: "resolved"; readonly provider: CatalogProvider }
   | { readonly kind: "refused"; readonly key: "preset" | "region" | "base_url" | "dialect"; readonly message: string };
 

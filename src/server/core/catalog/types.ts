@@ -6,7 +6,7 @@ import type { Dialect } from "../dialects/index.ts";
 export type KeyHeader = "bearer" | "x-api-key" | "api-key" | "both";
 
 /** `provider`: the maker's own API. `provider_compat`: a second API, kept for clients of another dialect. */
-export type Tier = "provider" | "provider_compat";
+type Tier = "provider" | "provider_compat";
 
 export interface Channel {
   /** Identifier, unique within the provider. */

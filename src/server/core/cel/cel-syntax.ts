@@ -14,7 +14,7 @@ import { MAX_INT, MAX_UINT, MIN_INT, Uint, type Value } from "./cel-values.ts";
 import type { Complaint, Tree } from "./expression-tree.ts";
 
 /** Maximum length of an expression in UTF-16 units. A handwritten rule has a few hundred. */
-export const MAX_SOURCE_LENGTH = 8192;
+const MAX_SOURCE_LENGTH = 8192;
 
 /** Maximum depth of the tree. Every pass over a tree recurses, so this bounds the stack. */
 const MAX_TREE_DEPTH = 200;

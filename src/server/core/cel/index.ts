@@ -10,7 +10,6 @@
  * bigint.
  */
 
-export { MAX_SOURCE_LENGTH } from "./cel-syntax.ts";
 export { CelMap, Duration, type Json, Timestamp, TypeValue, Uint, type Value } from "./cel-values.ts";
 export { Fault, type FaultKind } from "./evaluation-faults.ts";
 export type { Variables } from "./evaluation-frame.ts";

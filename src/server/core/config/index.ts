@@ -20,11 +20,11 @@ export {
 } from "./documents.ts";
 export { type NodeFile, nodeFileSchema } from "./node-file/node-file.ts";
 export { formatPath, formatProblem, type Path, type Problem, type ProblemAt, type Severity } from "./problem.ts";
-export { type Draft, type Read, type ReadOptions, readDocument } from "./read-document.ts";
+export { type Draft, type Read, readDocument } from "./read-document.ts";
 export { readGuardrails } from "./read-guardrails-only.ts";
-export type { Lookup, ReferenceRules, References, Used } from "./references/value-references.ts";
+export type { References } from "./references/value-references.ts";
 export { compareVersions, registryOwners } from "./registry-names.ts";
-export { type Naming, printableSchema } from "./schema/json-schema.ts";
+export { printableSchema } from "./schema/json-schema.ts";
 export {
   anything,
   choice,
@@ -39,5 +39,5 @@ export {
   text,
 } from "./schema/schema.ts";
 export { schemaBelow } from "./schema/schema-below.ts";
-export { type ApplyDecision, type ApplyQuestion, decideApply, type Edition, versionBound } from "./versions.ts";
-export { MAX_DEPTH, MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./yaml/located-tree.ts";
+export { type ApplyDecision, decideApply, type Edition, versionBound } from "./versions.ts";
+export { MAX_DOCUMENT_BYTES, type Place, parseTree, type Source, type Tree } from "./yaml/located-tree.ts";

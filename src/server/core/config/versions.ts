@@ -17,7 +17,7 @@ export interface Edition {
 /** Returns the minimum version of a document; `undefined` if the stored source never had a version. */
 export const versionBound = ({ version, highest }: Edition): number | undefined => version ?? highest;
 
-export interface ApplyQuestion {
+interface ApplyQuestion {
   readonly trigger: "start" | "reload";
   /** Stored edition; `undefined` while the cluster has stored nothing. */
   readonly stored: Edition | undefined;

@@ -117,7 +117,7 @@ const ERROR_NAMES: readonly string[] = ['"error"', '"base_resp"'];
 /** Matches a member of an answer that is not null: some hosts write `"data":null` beside an error. */
 const ANSWER_MEMBER = /"(?:choices|content|delta|data|output|embedding|usage)"\s*:\s*[^\sn]/;
 
-export function errorIn(value: unknown): AnswerError | undefined {
+function errorIn(value: unknown): AnswerError | undefined {
   const body = objectOf(value) ?? objectOf(listOf(value)[0]);
   if (body === undefined) return undefined;
   const error = errorMember(body);

@@ -8,7 +8,7 @@ import { parametersNamed } from "./routes/name-readings.ts";
 import type { Route } from "./routes/routes.ts";
 import { stringValue } from "./usage/usage-member.ts";
 
-export interface Upload {
+interface Upload {
   readonly route: Route;
   /** Query string with its question mark, or empty. */
   readonly query: string;

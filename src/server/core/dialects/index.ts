@@ -10,9 +10,8 @@
  * - `usage/`: reads token usage from answers, streams and sessions
  */
 
-export { errorIn, errorInBody, errorInEvent, isWebPage, JSON_LINES, WEB_PAGE } from "./answer-error.ts";
+export { errorInBody, errorInEvent, isWebPage, JSON_LINES, WEB_PAGE } from "./answer-error.ts";
 export {
-  type AnswerText,
   type AnswerTexts,
   applySplices,
   type EventTexts,
@@ -29,9 +28,8 @@ export {
   type Splice,
   type StreamTexts,
   stringIn,
-  type TextPiece,
 } from "./answer-texts/index.ts";
-export { isForBatch, isFormEncoded, mayBeForBatch, type Upload, uninspectedReason } from "./batch-file.ts";
+export { isForBatch, isFormEncoded, mayBeForBatch, uninspectedReason } from "./batch-file.ts";
 export { type AnswerEdits, editEvent, editJson, editWithoutParsing, hasNoUsage } from "./edit-answer.ts";
 export {
   CAPABILITY_NAMES,
@@ -46,7 +44,7 @@ export {
 } from "./fidelity/capabilities.ts";
 export { evidenceOf, showsEvidence } from "./fidelity/evidence.ts";
 export { requestFieldsOf } from "./fidelity/known-fields.ts";
-export { type LossRefusal, lossRefusal, shownModelName } from "./fidelity/loss-message.ts";
+export { lossRefusal, shownModelName } from "./fidelity/loss-message.ts";
 export { type Loss, losses, type Uses } from "./fidelity/losses.ts";
 export { withoutStripped } from "./fidelity/stripped-fields.ts";
 export { usesOf } from "./fidelity/uses/uses.ts";
@@ -55,18 +53,9 @@ export { type JsonScan, type Member, memberValue, scanObject } from "./json/json
 export { type JsonSource, readJson, Verbatim, writeJson } from "./json/json-source.ts";
 export { IMAGE_TOKENS } from "./media-bounds.ts";
 export { type ThreadUse, threadUse } from "./message-thread.ts";
-export { boundaryOf, type FormField, findField } from "./multipart.ts";
+export { boundaryOf, findField } from "./multipart.ts";
 export { DEFAULT_OUTPUT_BOUND, type RequestBounds, tokenBounds } from "./request-bounds.ts";
-export {
-  type EnvelopeText,
-  headerTexts,
-  type MessageText,
-  queryTexts,
-  type RequestTexts,
-  readTexts,
-  type TextBody,
-  type TextKind,
-} from "./request-texts/index.ts";
+export { headerTexts, type MessageText, queryTexts, readTexts } from "./request-texts/index.ts";
 export { mayBeReadAs, parametersNamed, replaceParameter } from "./routes/name-readings.ts";
 export { isReadAsOneRoute, pathReadings } from "./routes/route-readings.ts";
 export {
@@ -75,18 +64,14 @@ export {
   type Form,
   findRoute,
   isHttpOnly,
-  type ModelPlace,
   ROUTE_NAMES,
   type Route,
-  type RouteExample,
-  type RouteGuard,
   routeExamples,
   routeKey,
   routeOfKey,
-  type UsageReporting,
 } from "./routes/routes.ts";
 export { wrongPathMessage } from "./routes/wrong-paths.ts";
-export { createSessionWork, type SessionWork } from "./session-work.ts";
+export { createSessionWork } from "./session-work.ts";
 export { countEvents, EVENT_NAME, MAX_EVENT_BYTES, replaceData, type SseEvent, SseSplitter } from "./sse.ts";
 export { type FoldedForm, foldAnswer } from "./translate/fold-answer.ts";
 export { countTokensRequest } from "./translate/input-tokens.ts";
@@ -113,6 +98,6 @@ export { createBodyUsage } from "./usage/usage-body.ts";
 export { stringValue } from "./usage/usage-member.ts";
 export { isDoubtful, normalizeUsage } from "./usage/usage-normalize.ts";
 export type { BodyUsage } from "./usage/usage-scan.ts";
-export { createSessionUsage, type SessionAnswer, type SessionUsage } from "./usage/usage-session.ts";
+export { createSessionUsage, type SessionAnswer } from "./usage/usage-session.ts";
 export { createStreamUsage, RESPONSE_ENDS, type StreamUsage } from "./usage/usage-stream.ts";
 export { refusalBody, refusalEvent, refusalHeaders, refusalMessage, type StreamStamp } from "./write-refusal.ts";

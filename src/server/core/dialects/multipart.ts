@@ -15,7 +15,7 @@ const MAX_PARTS = 1_000;
 /** Maximum size of the field in bytes. Model names are short. */
 const MAX_FIELD_BYTES = 1_024;
 
-export type FormField =
+type FormField =
   | { readonly kind: "field"; readonly value: string; readonly start: number; readonly end: number }
   | { readonly kind: "absent" }
   | { readonly kind: "problem"; readonly message: string };

@@ -9,7 +9,7 @@ import { scanObject } from "./json/json-scan.ts";
 import { stringValue } from "./usage/usage-member.ts";
 import { RESPONSE_ENDS } from "./usage/usage-stream.ts";
 
-export interface SessionWork {
+interface SessionWork {
   /** Reads one message of either side. Binary messages are audio. */
   read(from: "client" | "upstream", message: Buffer, isBinary: boolean): void;
   readonly isInProgress: boolean;

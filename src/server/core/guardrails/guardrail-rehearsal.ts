@@ -37,7 +37,7 @@ export interface DiscardedFinding {
   readonly by: DroppedFinding["by"] | "threshold" | "check";
 }
 
-export interface RehearsalFinding {
+interface RehearsalFinding {
   /** Index into the segments. */
   readonly segment: number;
   /** Type as `<category>/<LABEL>`. */
@@ -65,7 +65,7 @@ interface RehearsalTrace {
   readonly agreement: number;
 }
 
-export interface RehearsalDetector {
+interface RehearsalDetector {
   readonly name: string;
   readonly type: string;
   readonly mode: "inline" | "shadow";
@@ -107,7 +107,7 @@ export interface Rehearsal {
 }
 
 /** Result of a rehearsal before it is rendered. */
-export interface RehearsalResult {
+interface RehearsalResult {
   readonly segments: readonly Segment[];
   /** Judgement; `undefined` if a failed detector makes the guard refuse the message. */
   readonly judgement: Judgement | undefined;
@@ -123,7 +123,7 @@ export interface RehearsalResult {
 }
 
 /** Maximum number of findings shown per kind, since a text may be one long list of numbers. */
-export const MAX_FINDINGS = 500;
+const MAX_FINDINGS = 500;
 
 export function rehearsalVariables(question: RehearsalQuestion): GuardrailVariables {
   const { profile = "", model = "", route = "chat_completions", caller = NOBODY, segments } = question;

@@ -13,12 +13,8 @@ export { isIso7064 } from "./checks/iso7064.ts";
 export { DIGIT_FORMS, digitBlock, foldDigits } from "./digits.ts";
 export {
   type DiscardedFinding,
-  MAX_FINDINGS,
   type Rehearsal,
-  type RehearsalDetector,
-  type RehearsalFinding,
   type RehearsalQuestion,
-  type RehearsalResult,
   rehearsalOf,
   rehearsalSegments,
   rehearsalVariables,
@@ -59,15 +55,12 @@ export { createIssuedValues, type IssuedValue, type IssuedValues } from "./recen
 export { createRewriting, type Rewriting } from "./rewriting-state.ts";
 export * from "./settling/index.ts";
 export {
-  type ChannelPorts,
   compileReaches,
   createChannel,
   createSlide,
   type MaybePromise,
   mapMaybePromise,
-  type ReachSet,
   type Slide,
-  type SlidePorts,
   type StreamTerms,
   type TextChannel,
 } from "./streams/index.ts";

@@ -2,14 +2,5 @@
 
 export { type AddedObject, type Adding, addPacks } from "./add-packs.ts";
 export { type BaseOf, checkPack } from "./check-pack.ts";
-export { MECHANISMS } from "./mechanisms.ts";
-export { LISTS, type ListName, type Named, namedIn } from "./pack-objects.ts";
-export {
-  PACK_FILES,
-  type Pack,
-  type PackFiles,
-  type PackObject,
-  type PackRead,
-  readPack,
-  readPackText,
-} from "./read-pack.ts";
+export { LISTS, namedIn } from "./pack-objects.ts";
+export { PACK_FILES, type Pack, type PackFiles, readPack, readPackText } from "./read-pack.ts";

@@ -43,7 +43,7 @@ export interface Pack {
   readonly files: PackFiles;
 }
 
-export type PackRead =
+type PackRead =
   | { readonly kind: "pack"; readonly pack: Pack }
   /** Problems, one line of text each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };

@@ -9,11 +9,11 @@
 
 import type { ConfChange, Configuration, NodeId } from "./types.ts";
 
-export type ChangeOutcome =
+type ChangeOutcome =
   | { readonly kind: "changed"; readonly configuration: Configuration }
   | { readonly kind: "refused"; readonly reason: ChangeRefusal };
 
-export type ChangeRefusal = "already-joint" | "not-joint" | "no-voters" | "more-than-one-voter" | "invariant";
+type ChangeRefusal = "already-joint" | "not-joint" | "no-voters" | "more-than-one-voter" | "invariant";
 
 type SingleChange = ConfChange["changes"][number];
 

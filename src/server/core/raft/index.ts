@@ -1,7 +1,7 @@
 /** Raft consensus core: takes messages and ticks, and returns the actions to take. */
 
 export { decodeConfChange, encodeConfChange } from "./conf-change.ts";
-export { applyChange, type ChangeOutcome, type ChangeRefusal } from "./configuration-change.ts";
-export { createMemoryLog, type MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
+export { applyChange } from "./configuration-change.ts";
+export { createMemoryLog, type MemoryLog } from "./memory-log.ts";
 export { createRaft } from "./raft.ts";
 export type * from "./types.ts";

@@ -17,7 +17,7 @@ export interface MemoryLog extends LogReader {
   compact(index: number): void;
 }
 
-export interface MemoryLogOptions {
+interface MemoryLogOptions {
   /** Snapshot before the first entry; by default index 0 without members. */
   readonly snapshot?: SnapshotMeta;
 }

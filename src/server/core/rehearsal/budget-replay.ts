@@ -26,7 +26,7 @@ export interface ReplayedRequest {
 }
 
 /** Returns bounds for the units that a bucket used in a window before the first record. */
-export type UsedBefore = (terms: BudgetTerms, windowStart: number) => { readonly least: number; readonly most: number };
+type UsedBefore = (terms: BudgetTerms, windowStart: number) => { readonly least: number; readonly most: number };
 
 type Fits = "fits" | "exhausted" | Unknown;
 

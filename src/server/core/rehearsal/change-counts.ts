@@ -3,12 +3,12 @@ import type { Judged, Outcome } from "./judge.ts";
 import type { RecordedRequest } from "./recorded-request.ts";
 
 /** Maximum number of example requests. */
-export const MAX_EXAMPLES = 50;
+const MAX_EXAMPLES = 50;
 /** Maximum number of causes, of callers per cause and of reasons that are listed separately. */
 const MAX_ROWS = 200;
 const OTHERS = "others";
 
-export interface Change {
+interface Change {
   readonly outcome: Exclude<Outcome["kind"], "same" | "unknown">;
   /** Name of what refuses or refused them, of the provider they would go to, or of the rules that would act. */
   readonly cause: string;
@@ -17,7 +17,7 @@ export interface Change {
   readonly callers: readonly { readonly caller: string; readonly requests: number }[];
 }
 
-export interface Example {
+interface Example {
   readonly id: string;
   readonly node: string;
   readonly time: string;

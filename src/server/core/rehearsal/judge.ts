@@ -8,7 +8,7 @@ import { FACT, type RecordedRequest } from "./recorded-request.ts";
 
 /** Stages in the order in which a request passes them. */
 const STAGES = ["caller", "profile", "body", "routing", "rules", "channel", "budget", "guardrails"] as const;
-export type Stage = (typeof STAGES)[number];
+type Stage = (typeof STAGES)[number];
 
 export interface Refusal {
   readonly kind: "refused";
@@ -31,12 +31,12 @@ interface Passed {
   readonly kind: "passed";
 }
 
-export const PASSED: Passed = { kind: "passed" };
+const PASSED: Passed = { kind: "passed" };
 
 export type Step = Passed | Refusal | Unknown;
 
 /** Decision about a request, recorded or rehearsed. */
-export type Decision =
+type Decision =
   | { readonly kind: "forwarded"; readonly to: string; readonly acted: string }
   | Refusal
   | { readonly kind: "unknown"; readonly reason: string };

@@ -3,7 +3,7 @@ import { CHUNK_ROWS, type PackedChunk, RecordChunk, unpack } from "./record-chun
 import type { RecordedRequest } from "./recorded-request.ts";
 
 /** Maximum number of requests that a node keeps records of. */
-export const KEPT_RECORDS = 20_000;
+const KEPT_RECORDS = 20_000;
 /** Default of `GATEWAY_REHEARSAL_MEMORY`, in bytes. */
 export const DEFAULT_RECORD_BYTES = 64 << 20;
 

@@ -4,7 +4,7 @@
  */
 
 export const TRAFFIC = ["none", "llm", "mcp", "a2a", "websocket"] as const;
-export type Traffic = (typeof TRAFFIC)[number];
+type Traffic = (typeof TRAFFIC)[number];
 
 export const DIALECTS = ["", "compat", "messages"] as const;
 type RecordedDialect = (typeof DIALECTS)[number];
@@ -107,7 +107,7 @@ export interface RecordedCaller {
 }
 
 /** Findings of one kind in a request or its answer. */
-export interface RecordedFinding {
+interface RecordedFinding {
   readonly direction: "request" | "response";
   /** Type as `<category>/<LABEL>`. */
   readonly type: string;

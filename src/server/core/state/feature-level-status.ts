@@ -4,7 +4,7 @@ import { featureRowKey, levelOf } from "./commands/feature.ts";
 import { memberRows } from "./commands/member-rows.ts";
 import type { State } from "./types.ts";
 
-export interface FeatureLevelStatus {
+interface FeatureLevelStatus {
   readonly level: number;
   /**
    * Level that members with newer builds could work at, and the members that prevent it; `undefined` if there is no such level.

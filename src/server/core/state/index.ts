@@ -5,7 +5,7 @@
  */
 
 export type { CommandRule, NamedCommand } from "./command.ts";
-export { COMMAND_REFUSALS, type CommandRefusal } from "./command-refusals.ts";
+export { COMMAND_REFUSALS } from "./command-refusals.ts";
 export {
   type AcknowledgementRow,
   acknowledgementRowKey,
@@ -17,13 +17,12 @@ export {
   headRowKey,
   headsOf,
 } from "./commands/audit.ts";
-export { type BlobReference, MAX_PART_BYTES, maxPartsAt } from "./commands/blobs.ts";
+export { MAX_PART_BYTES, maxPartsAt } from "./commands/blobs.ts";
 export {
   ACKNOWLEDGEMENTS_LEVEL,
   CERTIFICATES_LEVEL,
   FEATURE_LEVELS,
   FEATURE_RANGE,
-  type FeatureLevel,
   featureRowKey,
   LARGE_ARCHIVE_LEVEL,
   LEDGER_LEVEL,
@@ -34,7 +33,7 @@ export {
 } from "./commands/feature.ts";
 export { type KeyRow, keyIdRowKey, keyRowKey } from "./commands/keys.ts";
 export { memberRowKey, unknownMember } from "./commands/member-rows.ts";
-export { type LedgerPut, type LedgerRow, ledgerRowKey, MAX_LEDGER_PUT } from "./commands/reconcile.ts";
+export { ledgerRowKey } from "./commands/reconcile.ts";
 export {
   acmeRowKey,
   certificateRowKey,
@@ -48,7 +47,6 @@ export {
   deployModeKey,
   FILE_SOURCE,
   highestVersion,
-  type RevisionRow,
   revisionRowKey,
   revisionsOf,
   type SourceRow,
@@ -57,24 +55,10 @@ export {
 export { type SuspensionKind, type SuspensionRow, suspensionRowKey } from "./commands/suspensions.ts";
 export { commands, mayPropose } from "./commands/table.ts";
 export type { UsageAnswer } from "./commands/usage.ts";
-export { isRollDue, MAX_REPORT_ROWS } from "./commands/usage-increments.ts";
-export {
-  type HoldingRow,
-  holdingRowKey,
-  holdingsOf,
-  type UsageRow,
-  usageRowKey,
-  type WindowOf,
-} from "./commands/usage-rows.ts";
+export { isRollDue } from "./commands/usage-increments.ts";
+export { type HoldingRow, holdingsOf, type UsageRow, usageRowKey } from "./commands/usage-rows.ts";
 export { addCounts, packRows, scanPacked } from "./commands/used-packing.ts";
-export {
-  MAX_CALLER_ROWS,
-  MAX_OTHER_ROWS,
-  MAX_ROWS_A_CALLER,
-  type PeriodOf,
-  periodsOf,
-  scanPeriod,
-} from "./commands/used-period.ts";
+export { MAX_CALLER_ROWS, MAX_OTHER_ROWS, MAX_ROWS_A_CALLER, periodsOf, scanPeriod } from "./commands/used-period.ts";
 export {
   COUNTS,
   dayText,
@@ -91,27 +75,11 @@ export {
   meteredOf,
   NAMED_FIELDS,
   packedIn,
-  type Span,
-  TOKEN_CLASSES,
-  type TokenClass,
   USED_WIDTH,
 } from "./commands/used-rows.ts";
-export {
-  type FeatureLevelStatus,
-  featureLevelStatus,
-  featureLevelWaitText,
-  isLevelRising,
-  levelIn,
-} from "./feature-level-status.ts";
-export { createRows, type Rows } from "./ordered-rows.ts";
-export {
-  type DecodedProposal,
-  decodeProposal,
-  encodeCommand,
-  encodeProposal,
-  MAX_COMMAND_BYTES,
-  UpgradeRequired,
-} from "./proposal.ts";
+export { featureLevelStatus, featureLevelWaitText, isLevelRising, levelIn } from "./feature-level-status.ts";
+export { createRows } from "./ordered-rows.ts";
+export { decodeProposal, encodeCommand, encodeProposal, MAX_COMMAND_BYTES, UpgradeRequired } from "./proposal.ts";
 export {
   readAcknowledgement,
   readAcme,
@@ -133,24 +101,8 @@ export {
   readUsage,
   readUsedNames,
 } from "./readers.ts";
-export {
-  createStateDecoder,
-  createStateEncoder,
-  MAX_KEY_BYTES,
-  MAX_VALUE_BYTES,
-  type StateDecoder,
-  type StateEncoder,
-  StateFormatError,
-  type StateSummary,
-} from "./state-file.ts";
-export {
-  createState,
-  digestOf,
-  type LoadOptions,
-  loadState,
-  MAX_STAMP_LAG_MS,
-  type StateOptions,
-} from "./state-machine.ts";
+export { createStateDecoder, createStateEncoder, MAX_VALUE_BYTES, StateFormatError } from "./state-file.ts";
+export { createState, digestOf, loadState, MAX_STAMP_LAG_MS, type StateOptions } from "./state-machine.ts";
 export { type SealedRow, sealedRow } from "./state-tables.ts";
 export type { Steps } from "./steps.ts";
 export type * from "./types.ts";

@@ -29,7 +29,7 @@ export class UpgradeRequired extends Error {
 }
 
 /** `malformed`: refused by every replica. `unknown-format`: written by a newer build. */
-export type DecodedProposal =
+type DecodedProposal =
   | { readonly kind: "empty" }
   | { readonly kind: "proposal"; readonly nowMs: number; readonly command: unknown }
   | { readonly kind: "malformed"; readonly nowMs: number | undefined }

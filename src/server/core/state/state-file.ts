@@ -9,7 +9,7 @@
 import { Buffer } from "node:buffer";
 import { createRowDigest } from "./rows-digest.ts";
 
-export const MAX_KEY_BYTES = 512;
+const MAX_KEY_BYTES = 512;
 export const MAX_VALUE_BYTES = 8 * 1_048_576;
 
 const MAGIC = Buffer.from("GWSTATE1", "latin1");
@@ -27,13 +27,13 @@ export class StateFormatError extends Error {
   }
 }
 
-export interface StateSummary {
+interface StateSummary {
   readonly rows: number;
   /** Digest as 32 hex digits. */
   readonly digest: string;
 }
 
-export interface StateEncoder {
+interface StateEncoder {
   header(): Uint8Array;
   /** Encodes a row; rows must be in key order. Throws `StateFormatError` if they are not, or if a limit is exceeded. */
   row(key: string, value: string): Uint8Array;
@@ -42,7 +42,7 @@ export interface StateEncoder {
   readonly summary: StateSummary;
 }
 
-export interface StateDecoder {
+interface StateDecoder {
   /** Returns the rows that `chunk` completes. Throws `StateFormatError`; do not use the decoder after that. */
   push(chunk: Uint8Array): readonly (readonly [key: string, value: string])[];
   /** Ends decoding. Throws `StateFormatError` unless everything up to the trailer was read and matches it. */

@@ -53,7 +53,7 @@ export interface StateOptions {
   readonly feature?: FeatureRange;
 }
 
-export interface LoadOptions extends Omit<StateOptions, "members" | "applied"> {
+interface LoadOptions extends Omit<StateOptions, "members" | "applied"> {
   readonly applied: Applied;
   /** Rows in any order, each key once. */
   readonly rows: Iterable<readonly [key: string, value: string]>;

@@ -5,7 +5,6 @@ export type {
   Budgets,
   Charge,
   OpenBudgets,
-  Recall,
   ReportOutcome,
   SessionCharge,
   Spending,

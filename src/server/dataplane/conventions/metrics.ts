@@ -18,7 +18,7 @@ export interface ConventionLabels {
   readonly maker: string;
 }
 
-export interface ServedStream {
+interface ServedStream {
   /** Seconds from the arrival of the request to the first bytes. */
   readonly firstBytesSeconds: number;
   /** Output tokens; `undefined` if the answer reported none. */

@@ -139,7 +139,7 @@ function projected(text: string, agent: FrontedServer, publicUrl: string, terms:
   return read.kind === "refused" ? { ...read, isOld: false } : buildPublishedCard(read.card, terms);
 }
 
-export type FetchedCard =
+type FetchedCard =
   /** Card text. `isShown`: it contains the credential that was sent with the request. */
   | { readonly kind: "text"; readonly text: string; readonly isShown: boolean }
   /** Failure. `isDown`: it may be temporary. */

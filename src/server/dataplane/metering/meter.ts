@@ -36,7 +36,7 @@ import type { Meter, MeteredParts, UsageAccount } from "./types.ts";
 /** Maximum number of events in a stream that contain no tokens: roles, starts and stops of blocks, pings. */
 const MAX_EVENTS_WITHOUT_TOKENS = 8;
 
-export interface MeterOptions {
+interface MeterOptions {
   /** Charge of the request; `undefined` if it is counted but not charged. */
   readonly charge: Charge | undefined;
   readonly route: Pick<Route, "name" | "usage">;

@@ -4,7 +4,7 @@ import type { SessionCharge } from "../budgets/index.ts";
 import type { UsageMetrics } from "./metrics.ts";
 import type { SessionMeter, UsageAccount } from "./types.ts";
 
-export interface SessionMeterOptions {
+interface SessionMeterOptions {
   /** Charge of the session; `undefined` if it is counted but not charged. */
   readonly charge: SessionCharge | undefined;
   readonly provider: string;

@@ -27,8 +27,8 @@ import type { Session } from "./session/session.ts";
 import type { ReaderSpec, SessionSpec } from "./session/session-protocol.ts";
 import { keyOf, type Sessions } from "./session/shared-sessions.ts";
 
-export const MODEL_TYPES = ["nlp", "classify", "embed"] as const;
-export type ModelType = (typeof MODEL_TYPES)[number];
+const MODEL_TYPES = ["nlp", "classify", "embed"] as const;
+type ModelType = (typeof MODEL_TYPES)[number];
 
 export const isModelType = (type: DetectorConfig["type"]): type is ModelType =>
   (MODEL_TYPES as readonly string[]).includes(type);

@@ -2,9 +2,8 @@
 
 export { type Engine, engineOf, type Prefilter } from "./engines.ts";
 export { compileFormats } from "./formats/compile-formats.ts";
-export { horizonOf } from "./match-length-bounds.ts";
-export { type BuiltPiiDetector, createPiiDetector, UNITS_AT_ONCE } from "./pii-detector.ts";
-export { compileScan, type Scan, type ScanOptions } from "./pii-scan.ts";
+export { createPiiDetector, UNITS_AT_ONCE } from "./pii-detector.ts";
+export { compileScan, type Scan } from "./pii-scan.ts";
 export { createPoolMetrics, createScanPool, type PoolOptions, type ScanPool } from "./pool/index.ts";
 export { BUILT_IN } from "./recognizers/index.ts";
 export { secretIn } from "./secret-in.ts";

@@ -15,7 +15,7 @@ import { warmUp } from "./warm-up.ts";
  */
 export const UNITS_AT_ONCE = 2 << 10;
 
-export type BuiltPiiDetector =
+type BuiltPiiDetector =
   | {
       readonly kind: "detector";
       readonly detector: Detector;

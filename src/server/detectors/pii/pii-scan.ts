@@ -11,7 +11,7 @@ import { shapeTree } from "./shape-patterns.ts";
 import { type View, viewsOf } from "./text-view.ts";
 import type { Pattern, Proof, Recognizer, SearchPattern, TextPattern } from "./types.ts";
 
-export interface ScanOptions {
+interface ScanOptions {
   readonly engine: Engine;
   readonly usesContext: boolean;
   /** True to report instead the matches that a check rejects. */

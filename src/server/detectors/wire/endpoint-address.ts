@@ -1,6 +1,6 @@
 /** Parses the address of a server, `endpoint` in the configuration. */
 
-export interface Address {
+interface Address {
   /** Origin, as `scheme://host[:port]`. */
   readonly origin: string;
   /** Path of the endpoint, without a trailing slash; empty for the root. */

@@ -24,7 +24,7 @@ const MAX_HEADER_BYTES = 64 << 10;
  */
 const IDLE_MS = 10_000;
 
-export interface EndpointRequest {
+interface EndpointRequest {
   readonly method: "GET" | "POST";
   /** Path and query. */
   readonly path: string;

@@ -3,7 +3,7 @@ import type { Answer, Side } from "./types.ts";
 /**
  * Maximum size of one message of a duplex body, in bytes. Some peers have a limit of 64 KiB. Source: ext-proc reference, A.3, 5.
  */
-export const PIECE_BYTES = 62_000;
+const PIECE_BYTES = 62_000;
 
 /** Splits a body into messages. `endsHere`: no trailers follow, so that an empty body is one empty piece. */
 export function* piecesOf(side: Side, body: Buffer, endsHere: boolean): Generator<Answer> {

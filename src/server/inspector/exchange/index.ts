@@ -1,6 +1,6 @@
 /** Implements ext_proc as a pure state machine, from messages to answers. */
 
-export { bytesOf, PIECE_BYTES } from "./body-pieces.ts";
+export { bytesOf } from "./body-pieces.ts";
 export { openExchange } from "./ext-proc-exchange.ts";
 export { HeldBody } from "./held-body.ts";
 export type {
@@ -10,9 +10,7 @@ export type {
   ExchangeOptions,
   HeadChanges,
   HeaderList,
-  PeerExchange,
   PeerMode,
-  PeerModes,
   ResponseInspectionOptions,
   ResponseNews,
   Side,

@@ -22,7 +22,7 @@ import type { TokenVerifiers } from "../governance/token-verifiers.ts";
 /** Default of `roles.claim` (specification document 2). */
 const DEFAULT_ROLES_CLAIM = "groups";
 
-export type PolicyRead =
+type PolicyRead =
   | { readonly kind: "loaded"; readonly file: string; readonly access: Access; readonly warnings: readonly string[] }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 

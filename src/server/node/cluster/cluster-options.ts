@@ -6,7 +6,7 @@ import { parseDuration } from "../../../base/index.ts";
 import type { ClusterOptions } from "../../cluster/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 
-export interface ClusterInputs {
+interface ClusterInputs {
   /** Absolute path of `cluster.data_dir`; `undefined` if it is omitted. */
   readonly dataDir: string | undefined;
   /** Value of `GATEWAY_CLUSTER_SECRET_PREVIOUS`; empty means not set. */

@@ -122,7 +122,7 @@ function inspectorTermsOf({ extproc, cluster }: NodeFile): TrustedSettings["insp
   return { inspectsResponses: extproc.inspect_responses !== "", isInspectionOnly: cluster.data_dir === undefined };
 }
 
-export type SourcesChange =
+type SourcesChange =
   | { readonly kind: "compiles"; readonly differences: readonly Difference[]; readonly warnings: readonly Problem[] }
   | { readonly kind: "refused"; readonly problems: readonly Problem[] };
 

@@ -8,7 +8,7 @@ import {
 } from "../../core/config/index.ts";
 import { compileDeployment, type Snapshot } from "../../snapshot/index.ts";
 
-export interface ProviderFlags {
+interface ProviderFlags {
   readonly preset?: string | undefined;
   readonly upstream?: string | undefined;
   readonly dialect: string;
@@ -17,7 +17,7 @@ export interface ProviderFlags {
   readonly maxBodyBytes: number;
 }
 
-export type FlagSnapshot =
+type FlagSnapshot =
   | { readonly kind: "compiled"; readonly snapshot: Snapshot }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 

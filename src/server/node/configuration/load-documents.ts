@@ -108,7 +108,7 @@ export interface LoadedNode {
   readonly assumedSecrets: readonly string[];
 }
 
-export type LoadResult =
+type LoadResult =
   | { readonly kind: "loaded"; readonly node: LoadedNode }
   /** Problems, one line each, in the order of the documents. */
   | {
@@ -164,7 +164,7 @@ export async function loadNode(path: string, env: Environment): Promise<LoadResu
   return { kind: "loaded", node: { nodeFile, deployment, ...loadedOf(compiled), warnings, assumedSecrets } };
 }
 
-export type ComposeResult =
+type ComposeResult =
   | { readonly kind: "composed"; readonly nodeFile: NodeFile; readonly document: Deployment | undefined }
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 

@@ -1,3 +1,3 @@
 /** Exports by OTLP if the environment configures it. This folder's index loads no OpenTelemetry package itself. */
 
-export { type Otlp, type OtlpOptions, openOtlp } from "./open-otlp.ts";
+export { type Otlp, openOtlp } from "./open-otlp.ts";

@@ -16,7 +16,7 @@ import type { Tracing } from "./spans.ts";
 /** Timeout of the whole shutdown, in milliseconds. The libraries' own timeouts are twice as long. */
 const CLOSE_LIMIT_MS = 5_000;
 
-export interface OtlpOptions {
+interface OtlpOptions {
   /** Environment of the process. Exporters and samplers read `process.env` themselves. */
   readonly env: Environment;
   readonly instruments: Instruments;

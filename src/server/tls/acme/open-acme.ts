@@ -34,7 +34,7 @@ export interface AcmeSettings {
   readonly dnsSettings: unknown;
 }
 
-export interface AcmeOptions {
+interface AcmeOptions {
   readonly settings: AcmeSettings;
   readonly store: CertificateStore;
   readonly userAgent: string;

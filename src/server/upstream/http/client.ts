@@ -33,7 +33,7 @@ const IDLE_MARGIN_MS = 2_000;
 /** Interval between checks of silence and idleness, in milliseconds. */
 const SWEEP_MS = 1_000;
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   /** Origin in the form `scheme://host[:port]` to connect to; also the name in TLS and `host`. */
   readonly origin: string;
   readonly lookup: LookupFunction;

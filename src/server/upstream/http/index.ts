@@ -1,2 +1,2 @@
-export { type HttpClientOptions, openHttpClient } from "./client.ts";
+export { openHttpClient } from "./client.ts";
 export { type AnswerHandler, type HttpClient, HttpFault, type RequestInProgress } from "./types.ts";

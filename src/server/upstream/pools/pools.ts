@@ -25,7 +25,7 @@ export interface PoolMember {
   readonly subsets: readonly string[];
 }
 
-export interface Pools {
+interface Pools {
   /**
    * Selects a server. Returns a promise until the pool's name was resolved for the first time, and always with a picker.
    * `subset`: `undefined` for the whole pool. `pickerRequest` is passed to the picker.

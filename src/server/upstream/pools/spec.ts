@@ -29,7 +29,7 @@ export interface PickerSpec {
   readonly timeoutMs: number;
 }
 
-export type PoolProblem = { readonly path: readonly (string | number)[]; readonly message: string };
+type PoolProblem = { readonly path: readonly (string | number)[]; readonly message: string };
 
 /** Pattern of a host name: RFC 1123 labels, with the underscore that some names of services have. */
 const HOST_NAME = /^(?=.{1,254}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i;

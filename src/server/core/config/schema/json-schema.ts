@@ -12,7 +12,7 @@ import type { Format, JsonSchema, Schema } from "./schema.ts";
 import { examplesOf } from "./schema-examples.ts";
 import { FORMATS } from "./string-formats.ts";
 
-export interface Naming {
+interface Naming {
   readonly id: string;
   readonly title: string;
 }

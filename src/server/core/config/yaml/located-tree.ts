@@ -16,7 +16,7 @@ import { type Aliases, aliasesIn } from "./aliases.ts";
 import { syntaxMessage } from "./yaml-syntax-message.ts";
 
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024;
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 export const MAX_VALUES = 100_000;
 /** Maximum number of aliases. A document that needs more is generated, and can be generated without aliases. */
 const MAX_ALIASES = 100;

@@ -1,6 +1,6 @@
 export type { Media } from "./answer-strings.ts";
 export { messageEvent } from "./event-framing.ts";
-export type { EventTexts, StreamTexts, TextPiece } from "./event-texts.ts";
+export type { EventTexts, StreamTexts } from "./event-texts.ts";
 export {
   applySplices,
   isNullOrAbsent,
@@ -12,4 +12,4 @@ export {
   stringIn,
 } from "./positioned-json.ts";
 export { openSessionTexts, openStreamTexts } from "./streamed-texts.ts";
-export { type AnswerText, type AnswerTexts, readAnswerTexts } from "./whole-answer-texts.ts";
+export { type AnswerTexts, readAnswerTexts } from "./whole-answer-texts.ts";

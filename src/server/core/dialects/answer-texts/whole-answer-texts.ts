@@ -15,7 +15,7 @@ import {
 import { applySplices, type JsonNode, memberOf, parseJsonTree, type Splice, stringIn } from "./positioned-json.ts";
 
 /** Text of an answer, in the form of a segment. */
-export interface AnswerText {
+interface AnswerText {
   readonly kind: "output";
   readonly text: string;
   readonly ref: "";

@@ -8,7 +8,7 @@ import { type Capability, ruleOf } from "./capabilities.ts";
 import type { Loss } from "./losses.ts";
 import { placesOf } from "./uses/uses.ts";
 
-export interface LossRefusal {
+interface LossRefusal {
   readonly message: string;
   /** Field that causes the refusal, or the capability if there is none. */
   readonly param: string;

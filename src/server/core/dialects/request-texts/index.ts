@@ -1,3 +1,3 @@
-export { type EnvelopeText, headerTexts, queryTexts } from "./outside-body.ts";
+export { headerTexts, queryTexts } from "./outside-body.ts";
 export { readTexts } from "./read-request-texts.ts";
-export type { MessageText, RequestTexts, TextBody, TextKind } from "./types.ts";
+export type { MessageText } from "./types.ts";

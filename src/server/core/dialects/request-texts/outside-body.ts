@@ -13,7 +13,7 @@ import { decoded } from "../routes/name-readings.ts";
 import { uninspectedNames } from "../uninspected.ts";
 import { headerForms } from "./header-forms.ts";
 
-export interface EnvelopeText {
+interface EnvelopeText {
   readonly kind: "header" | "query";
   /** Reference to the value: `header:<lower-case name>` or `query:<name>`. */
   readonly ref: string;

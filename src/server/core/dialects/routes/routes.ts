@@ -15,21 +15,21 @@ export type Form = "chat" | "messages" | "responses";
  * Place of the model's name in a request. `json`: a top-level key of a JSON body. `form`: a multipart field, or a key of the body if
  * the content type is JSON. `batch`: every entry of a messages batch. `path`: the rest of the path. `query`: a parameter.
  */
-export type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
+type ModelPlace = "json" | "form" | "path" | "query" | "batch" | "none";
 
 /**
  * Whether an answer reports its usage. `always`: a successful one does; if it does not, the provider still bills, so the
  * reserved amount is charged. `maybe`: only for some models or formats. `none`: it uses nothing, or the usage was charged when
  * the returned object was created.
  */
-export type UsageReporting = "always" | "maybe" | "none";
+type UsageReporting = "always" | "maybe" | "none";
 
 /**
  * Reason why a profile cannot limit the route. `hides_models`: a model runs although the request does not name it, or no answer
  * reports its usage. `grants_credential`: the answer lets its holder reach the provider without the gateway. Routes of files
  * are open, except for files that `isForBatch` recognizes.
  */
-export type RouteGuard = "open" | "hides_models" | "grants_credential";
+type RouteGuard = "open" | "hides_models" | "grants_credential";
 
 export interface Route {
   readonly name: string;
@@ -263,7 +263,7 @@ export const TWO_ENDPOINTS =
 /** Methods of other paths. TRACE is excluded: its answer repeats the request, with the provider's credential. */
 const OTHER_METHODS: ReadonlySet<string> = new Set([...ANY.split(" "), "OPTIONS", "UPGRADE"]);
 
-export interface RouteExample {
+interface RouteExample {
   readonly method: string;
   readonly path: string;
   readonly name: string;

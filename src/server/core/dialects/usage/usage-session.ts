@@ -11,7 +11,7 @@ import { mayHaveUsageIn, nestedUsage, stringValue, usageValue } from "./usage-me
 import { isDoubtful, normalizeUsage } from "./usage-normalize.ts";
 import { RESPONSE_ENDS } from "./usage-stream.ts";
 
-export interface SessionUsage {
+interface SessionUsage {
   /**
    * Reads one message of the upstream. Returns the usage of the response or transcription that ends with it, and `undefined`
    * for every other message. Binary messages are audio.

@@ -13,15 +13,12 @@ export { compilePolicy } from "./compile-policy.ts";
 export {
   alphabetOf,
   createFpe,
-  type Fpe,
   feasibilityOf,
   normalizeValue,
-  type OperatorKeys,
   operatorKeys,
   proofOf,
   type RestorableType,
   RestoreLimit,
-  type RestoreResult,
   restore,
   restoredValues,
 } from "./operators/index.ts";

@@ -15,7 +15,7 @@ const SLIDE = 4_096;
 /** Minimum bytes of new text for another reading. */
 const MIN_CHUNK = 256;
 
-export interface SlidePorts {
+interface SlidePorts {
   /** Scans a window. Returns `undefined` if the text could not be read. */
   readonly scan: (text: string) => MaybePromise<readonly DetectorFindings[] | undefined>;
   /** Judges new findings in the text. */

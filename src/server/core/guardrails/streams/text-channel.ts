@@ -33,7 +33,7 @@ export interface StreamTerms {
 /** Value, or a promise of it. The channel must not be used before the promise resolves. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-export interface ChannelPorts {
+interface ChannelPorts {
   readonly reaches: ReachSet;
   /** Scans a text. Returns the findings by detector, or `undefined` if it could not be read; then nothing more is released. */
   readonly scan: (text: string) => MaybePromise<readonly DetectorFindings[] | undefined>;

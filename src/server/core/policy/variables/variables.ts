@@ -37,7 +37,7 @@ export type McpVariables = CallerVariables & {
   readonly args: Json;
 };
 
-export type A2aPart = {
+type A2aPart = {
   readonly kind: string;
   readonly media_type: string;
   readonly url: string;
@@ -61,7 +61,7 @@ export interface HopVariables {
 }
 
 /** Caller as rules see it; `undefined` values are empty to them. */
-export interface PolicyCaller {
+interface PolicyCaller {
   readonly key: CallerVariables["key"] | undefined;
   readonly agent: CallerVariables["agent"] | undefined;
   readonly user: CallerVariables["user"] | undefined;
@@ -82,7 +82,7 @@ export function callerVariables({ key, agent, user }: PolicyCaller): CallerVaria
   };
 }
 
-export interface LlmRequest {
+interface LlmRequest {
   readonly model: string;
   readonly upstreamModel: string;
   readonly provider: { readonly name: string; readonly metadata?: Texts | undefined };
@@ -108,7 +108,7 @@ export function llmVariables(
   };
 }
 
-export interface McpRequest {
+interface McpRequest {
   readonly server: string;
   readonly method: string;
   readonly name?: string | undefined;
@@ -120,7 +120,7 @@ export function mcpVariables({ key, agent, user }: CallerVariables, request: Mcp
   return { key, agent, user, server, method, name, args };
 }
 
-export interface A2aRequest {
+interface A2aRequest {
   readonly peer: string;
   readonly method: string;
   readonly role?: string | undefined;

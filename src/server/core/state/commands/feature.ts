@@ -46,7 +46,7 @@ export const VERSION_GUARD_LEVEL = 5;
 /** From this level on, archives with more than 128 MiB of state can be restored (`blob.put`, `state.restore`). */
 export const LARGE_ARCHIVE_LEVEL = 5;
 
-export interface FeatureLevel {
+interface FeatureLevel {
   readonly level: number;
   /** Gateway version that introduced the level, as in `CHANGELOG.md`. */
   readonly since: string;

@@ -47,13 +47,12 @@ const ledgerFields = { day: section, id: label(256), fields: mapOf(label(), fiel
 const putFields = object({ ...ledgerFields, seen: integer() });
 /** Fields of a row. `rev` grows with each change; `at` is the time of the change, in milliseconds since 1970. */
 const ledgerRow = object({ ...ledgerFields, rev: integer(1), at: integer() });
-export type LedgerRow = ReturnType<typeof ledgerRow>;
-export type LedgerPut = ReturnType<typeof putFields>;
+type LedgerRow = ReturnType<typeof ledgerRow>;
 export const ledgerRows = rowFormat(ledgerRow);
 export const ledgerRowKey = (of: Pick<LedgerRow, "day" | "id">): string => `rec/${of.day}/${keyPart(of.id)}`;
 
 /** Maximum number of rows of one command. */
-export const MAX_LEDGER_PUT = 500;
+const MAX_LEDGER_PUT = 500;
 
 /** Replaces rows. Returns the positions of rows that were left unchanged because their revision differs from `seen`. */
 export const reconcilePut = define(

@@ -37,7 +37,7 @@ import {
 } from "./used-rows.ts";
 
 /** Maximum number of rows of one report, and of its provider rows. */
-export const MAX_REPORT_ROWS = 4_096;
+const MAX_REPORT_ROWS = 4_096;
 const MAX_REPORT_NAMES = 4_096;
 const MAX_PACKED_LENGTH = 512 * 1_024;
 

@@ -177,7 +177,7 @@ class UsedPeriod implements Period {
 
 const placeKey = (row: readonly number[]): string => `${row[0]},${row[1]},${row[2]},${row[3]},${row[4]}`;
 
-export interface PeriodOf {
+interface PeriodOf {
   readonly span: Span;
   /** Number of hours or days since 1970. */
   readonly at: number;

@@ -84,8 +84,7 @@ export const usedNamesRowKey = (row: { readonly span: Span; readonly at: number 
 export const METERED_KINDS = ["tokens", "media"] as const;
 
 /** Classes of tokens. They do not overlap, except that `reasoning` is a part of `output`. */
-export const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output", "reasoning"] as const;
-export type TokenClass = (typeof TOKEN_CLASSES)[number];
+const TOKEN_CLASSES = ["input", "cached_input", "cache_creation_input", "output", "reasoning"] as const;
 
 const meteredRow = object({
   /** UTC day, such as `2026-11-20`. */

@@ -1,2 +1,2 @@
 export { createPoolMetrics } from "./metrics.ts";
-export { createScanPool, type PoolOptions, type ScanPool, type ScanSource } from "./scan-pool.ts";
+export { createScanPool, type PoolOptions, type ScanPool } from "./scan-pool.ts";

@@ -28,7 +28,7 @@ const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
 
 /** Source from which recognizers are compiled. */
-export interface ScanSource {
+interface ScanSource {
   readonly config: DetectorConfig;
   readonly usesContext: boolean;
 }

@@ -17,14 +17,14 @@ export interface RestorableType {
   readonly alphabet: AlphabetName;
 }
 
-export interface RestoreResult {
+interface RestoreResult {
   readonly text: string;
   /** Number of restored values, by type. */
   readonly counts: Readonly<Record<string, number>>;
 }
 
 /** Number of decryptions left for the texts of one message; each takes about 50 microseconds. */
-export interface RestoreBudget {
+interface RestoreBudget {
   remaining: number;
 }
 
@@ -51,7 +51,7 @@ interface RestoredValue {
   readonly proof: Proof;
 }
 
-export interface RestoreContext {
+interface RestoreContext {
   readonly fpe: Fpe;
   readonly formatOf: FormatOf;
   readonly issued?: IssuedValues | undefined;
