@@ -2,7 +2,7 @@
  * Owner of opened things, which closes them in reverse order, once, each with a time limit.
  *
  * `await using node = new Lifetime()` closes at the end of the block, even after an exception; a long-lived owner keeps
- * the object and calls `close()`. Node 20 has `Symbol.asyncDispose` but not `AsyncDisposableStack`, hence this class. A
+ * the object and calls `close()`. Node 20 has `Symbol.asyncDispose` but not `AsyncDisposableStack`, so this class exists. A
  * closer that fails or exceeds its limit is reported, and the remaining ones still run.
  */
 

@@ -38,6 +38,7 @@ export const sum = (a: Counts, b: Counts): Counts => ({
   correct: a.correct + b.correct,
 });
 
+/** Returns precision, recall and F1. A figure whose denominator is 0 is null. */
 export function figuresOf({ marked, matched, found, correct }: Counts): Figures {
   const precision = found === 0 ? null : correct / found;
   const recall = marked === 0 ? null : matched / marked;
@@ -93,6 +94,7 @@ export function matchByOverlap(marks: readonly Mark[], findings: readonly Mark[]
   };
 }
 
+/** Counts the marks and findings of one case by entity type. */
 export function countsOf(
   marks: readonly Mark[],
   findings: readonly Mark[],

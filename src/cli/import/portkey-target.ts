@@ -14,6 +14,7 @@ export interface Inherited {
   readonly model?: string | undefined;
 }
 
+/** Returns the settings that the targets below this section inherit, and notes those that cannot be imported. */
 export function inheritedOf(section: Section, above: Inherited): Inherited {
   const retry = section.section("retry");
   const attempts = retry?.number("attempts");

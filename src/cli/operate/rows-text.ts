@@ -73,6 +73,7 @@ export function recordLines(row: Row, columns: readonly ColumnSpec[]): readonly 
   });
 }
 
+/** Returns the row with these columns only; a missing value becomes null. */
 export function pick(row: Row, columns: readonly ColumnSpec[]): Row {
   return Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null]));
 }

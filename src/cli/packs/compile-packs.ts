@@ -18,6 +18,7 @@ export type CompiledPacks =
   /** Problems, one line each. */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
+/** Adds the packs to the document and compiles it. */
 export async function compileWith(
   source: Source,
   packs: readonly Pack[],

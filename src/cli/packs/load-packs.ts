@@ -35,7 +35,7 @@ export async function loadPacks(names: readonly string[], io: Io): Promise<Packs
   return { named: loaded.map(({ pack }) => pack), baseOf };
 }
 
-/** Same as `loadPacks`, but reports packs that cannot be loaded in `faults`. */
+/** Loads packs like `loadPacks`, but reports packs that cannot be loaded in `faults`. */
 export async function tryLoadPacks(names: readonly string[], io: Io): Promise<LoadedPacks> {
   const ids = await builtInPackIds();
   const found = new Map<string, Pack>();

@@ -23,6 +23,7 @@ interface SuiteText {
   readonly text: string;
 }
 
+/** Returns the parts of a configuration that the cases of a suite are judged against. */
 export function subjectOf(snapshot: Snapshot, document: Deployment | undefined): Subject {
   const { governance, guardrails, byName, route, modelless } = snapshot;
   const { mcp, a2a } = document ?? {};

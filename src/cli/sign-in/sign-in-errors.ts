@@ -20,6 +20,7 @@ export class SignInError extends Error {
 
 const MAX_PRINTED = 300;
 
+/** Returns the text without control characters, truncated, since it comes from a server or a file. */
 export function printable(text: string, limit = MAX_PRINTED): string {
   return escapeControls(text.length > limit ? `${text.slice(0, limit)}...` : text);
 }

@@ -18,6 +18,7 @@ interface Rerouting {
   readonly unserved: readonly string[];
 }
 
+/** Returns where requests would go if these providers were suspended. */
 export function reroutingOf(data: Data, suspended: readonly string[]): Rerouting {
   const isServing = servingNow(data);
   const isServingThen = (name: string): boolean => isServing(name) && !suspended.includes(name);

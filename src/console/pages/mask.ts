@@ -16,6 +16,7 @@ const REFERENCE = /^(["']?)\$\{[^{}"']*\}\1$/;
 /** Values that cannot be a credential. */
 const HARMLESS = /^(?:true|false|null|~|-?\d+(?:\.\d+)?)$/;
 
+/** Returns the document with the values that may be credentials replaced by `(hidden)`. */
 export function masked(document: string): string {
   // Indentation of the masked key: lines with a larger one belong to its value.
   let inside: number | undefined;

@@ -94,6 +94,7 @@ const awaitsNames = (state: State, prompt: PromptState, views: readonly View[]):
 export const isDue = (state: State, views: readonly View[]): boolean =>
   state.prompt?.enteredAt !== undefined && !awaitsNames(state, state.prompt, views);
 
+/** Returns the state after a prompt was left without an answer. */
 export function leftPrompt(state: State, prompt: PromptState): State {
   const closed = { ...state, prompt: undefined };
   switch (prompt.kind) {

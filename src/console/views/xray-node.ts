@@ -51,6 +51,7 @@ interface Fields extends Partial<XrayNode> {
   readonly name: string;
 }
 
+/** Returns a node of the tree. Its id is the path from the root, and its fields default to a plain node without facts. */
 export function node(parent: string, fields: Fields, children: (id: string) => readonly Tree[] = () => []): Tree {
   const id = `${parent}\n${fields.kind}:${fields.name}`;
   const value: XrayNode = {

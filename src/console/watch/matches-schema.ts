@@ -5,6 +5,7 @@
 
 import type { JsonSchema } from "../../base/index.ts";
 
+/** Returns whether the value matches the schema. */
 export function fits(schema: JsonSchema, value: unknown): boolean {
   const { type } = schema;
   if (type === undefined) return true;

@@ -15,6 +15,7 @@ const FOLDS: ReadonlyMap<TableName, Fold> = new Map<TableName, Fold>([
   ["controls", folding<ControlRecord>(({ control }) => [control], controlOf)],
 ]);
 
+/** Returns one row per object for the cluster. Rows of lists that are not merged stay as they are. */
 export function foldedNodes(table: TableName, rows: readonly Row[]): readonly Row[] {
   return FOLDS.get(table)?.(rows) ?? rows;
 }

@@ -23,6 +23,7 @@ export const ASKING_LABELS: Readonly<Record<Asking["kind"], string>> = {
   export: "save the result to the file",
 };
 
+/** Opens the prompt for a name, or shows why there is nothing to save or load. */
 export function ask(workbench: WorkbenchState, kind: Asking["kind"], { now }: WorkbenchFacts): WorkbenchStep {
   const { statements, run } = workbench;
   if (kind === "recall" && statements.size === 0) {

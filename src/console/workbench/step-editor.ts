@@ -14,6 +14,7 @@ export function withEdit(workbench: WorkbenchState, edit: Edit): WorkbenchState 
   return { ...workbench, edit, completion: undefined, historyIndex: isChanged ? undefined : workbench.historyIndex };
 }
 
+/** Runs the statement if it ends with a semicolon, and otherwise begins a new line. */
 export function enter(workbench: WorkbenchState, facts: WorkbenchFacts): WorkbenchStep {
   if (isFinished(workbench.edit.text)) return runStatement(workbench, facts);
   const edit = applyEdit(workbench.edit, { kind: "key", chord: "enter" }, { isMultiline: true });

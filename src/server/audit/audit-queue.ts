@@ -53,6 +53,7 @@ interface AuditCredit {
   close(): void;
 }
 
+/** Opens the account of the queue space that is lent to one process. */
 export function openCredit(queue: AuditQueue): AuditCredit {
   let outstandingBytes = 0;
   return {

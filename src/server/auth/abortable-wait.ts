@@ -10,7 +10,7 @@ export function waitFor<Value>(promise: Promise<Value>, signal: AbortSignal): Pr
   });
 }
 
-/** Same as `waitFor`, but resolves after at most `limitMs`. */
+/** Waits like `waitFor`, but resolves after at most `limitMs`. */
 export async function waitAtMost(promise: Promise<void>, limitMs: number, signal: AbortSignal): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

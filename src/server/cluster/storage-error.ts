@@ -48,10 +48,12 @@ const REPLACE_HINT =
   "If no majority of the cluster is left, run 'gateway cluster recover' on the survivor with the highest last term, " +
   "then the highest last index. If this was the only node, use 'gateway snapshot restore' with an empty one";
 
+/** Returns the error for a data directory whose contents do not match what was written. */
 export function damaged(path: string, what: string, cause?: unknown): StorageError {
   return new StorageError("damaged", `the data directory ${path} is damaged (${what}). ${REPLACE_HINT}`, { cause });
 }
 
+/** Returns the error for a data directory that lacks writes which this node has acknowledged. */
 export function forgot(path: string, what: string): StorageError {
   return new StorageError(
     "forgot",
@@ -60,6 +62,7 @@ export function forgot(path: string, what: string): StorageError {
   );
 }
 
+/** Returns the error for a data directory that cannot be written at the start. */
 export function unwritable(path: string, cause: unknown): StorageError {
   if (isDiskFull(cause)) return diskFull(path, cause);
   return new StorageError(

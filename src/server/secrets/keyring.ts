@@ -26,6 +26,7 @@ export type DataKey =
 
 const KEY_BYTES = 32;
 
+/** Decrypts a data key with the first of this node's keys that fits one of its wraps. */
 export function unwrap({ id, wraps }: RingRow, { keks, clusters }: Pick<Sealing, "keks" | "clusters">): DataKey {
   let isKnown = false;
   for (const kek of keks.all) {
@@ -40,6 +41,7 @@ export function unwrap({ id, wraps }: RingRow, { keks, clusters }: Pick<Sealing,
   return isKnown ? { kind: "damaged" } : { kind: "locked", wrappedBy: wraps.map(({ kek }) => kek) };
 }
 
+/** Encrypts a data key with a key-encryption key. */
 export function wrap(id: string, key: Uint8Array, kek: Kek, cluster: string): Wrap {
   return { kek: kek.id, ...seal(kek.key, key, { k: "ring", cluster, dk: id, kek: kek.id }) };
 }

@@ -224,7 +224,7 @@ export function decideLoanRequests(ledger: Ledger, now: number): ReadonlySet<Sha
 const isAnswerPending = ({ hasLeader, urgent }: Ledger, share: Share): boolean =>
   hasLeader && (share.reportId !== 0 || urgent.has(share));
 
-/** Takes the next step for an ask when the cluster currently grants no more. */
+/** Takes the next step for a loan request when the cluster does not grant more for now. */
 function escalate(ledger: Ledger, request: LoanRequest, now: number, toRecall: Set<Share>): void {
   const { share } = request.loan;
   if (request.need === 0 && !request.isPledging) {

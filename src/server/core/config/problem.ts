@@ -50,8 +50,8 @@ export function shown(text: string): string {
 }
 
 /**
- * Escapes characters that cannot be seen or told from a space, which copying from a web page or a chat leaves in a document. A
- * key with one would be shown like the key it should be.
+ * Escapes characters that are invisible or look like a space, which copying from a web page or a chat leaves in a document. A
+ * key that contains one would look correct in a message.
  */
 const escapeInvisible = (text: string): string =>
   text.replace(/[\p{Cf}\p{Zl}\p{Zp}\p{Zs}]/gu, (found) => (found === " " ? found : escaped(found)));

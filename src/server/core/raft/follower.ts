@@ -11,6 +11,7 @@ import { campaignIfAllowed } from "./election.ts";
 import { appendAfter, commitTo, findConflictByTerm, hasEntry, lastIndex, restore, termAt } from "./raft-log.ts";
 import type { Message, SnapshotMeta } from "./types.ts";
 
+/** Processes a message as a follower. */
 export function stepFollower(core: Core, message: Message): void {
   switch (message.type) {
     case "MsgApp":

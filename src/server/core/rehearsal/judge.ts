@@ -130,6 +130,7 @@ function recordedAt(stage: Stage, end: End): Step | undefined {
   return asked === ended ? { kind: "refused", code: end.code, by: end.by } : undefined;
 }
 
+/** Compares what the proposed configuration would do with a recorded request with what was done. */
 export function judge(request: RecordedRequest, proposal: Proposal): Judged {
   const end = endOf(request);
   const resolve: Resolve = (stage, step) => {

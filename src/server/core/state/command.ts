@@ -49,6 +49,10 @@ interface Defined<P> extends CommandRule {
   make(fields: P): NamedCommand;
 }
 
+/**
+ * Returns the rule of a command: `effect` applies its parsed `fields` to a draft of the state. `version` and `level` default
+ * to 1.
+ */
 export function define<P>(
   name: string,
   fields: Parser<P>,

@@ -15,6 +15,7 @@ import type { Spending } from "./types.ts";
 /** Demand of a request whose price cannot be calculated: one unit, because it is not free. */
 const UNKNOWN = flatDemand(1);
 
+/** Returns the cost units to reserve for a request, from its bounds and the average cost of earlier ones. */
 export function demandOf(
   { rule, demand, at, averageKey }: Spending,
   averages: Averages,

@@ -12,6 +12,7 @@ interface AsyncScanLimits {
   readonly timeoutMs: number;
 }
 
+/** Returns the function that scans a message while its request goes on. */
 export function createBackground(members: readonly Member[], limits: AsyncScanLimits, scanning: Scanning): RunLater {
   const asyncMembers = members
     .filter(({ schedule }) => schedule === "async")

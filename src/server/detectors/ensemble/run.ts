@@ -26,6 +26,7 @@ const UNEXPECTED = { kind: "failed", message: "" } as const;
 
 const isFailure = (outcome: Outcome): outcome is Failure => "isFatal" in outcome;
 
+/** Runs the members on the segments. Detectors that confirm run last, on windows around the findings of the others. */
 export function run(
   members: readonly Member[],
   segments: readonly Segment[],

@@ -21,6 +21,7 @@ interface ServedProblem {
   readonly message: string;
 }
 
+/** Returns the graph that an inference server runs, or the problems of its settings. */
 export function servedGraph(server: InferenceServer): ServedGraph | readonly ServedProblem[] {
   const address = addressOf(server.endpoint);
   const problems: ServedProblem[] = headerProblems(server.headers).map(({ name, message }) => ({

@@ -25,6 +25,7 @@ export function issuersOf(
   }));
 }
 
+/** Returns the issuers of the admin API at which a command line can sign in. */
 export function loginsOf({ admin, issuers = [] }: NodeFile): readonly LoginIssuer[] {
   return (admin?.issuers ?? []).flatMap(({ issuer: name, login }) => {
     const issuer = issuers.find((it) => it.name === name);

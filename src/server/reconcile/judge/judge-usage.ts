@@ -76,6 +76,7 @@ export function isDrift(
   return ratioOf(metered, reported) > rules.driftRatio && Math.abs(metered - reported) >= rules.driftFloor;
 }
 
+/** Returns the verdict on one token class of a day. */
 export function verdictOf(compared: ClassComparison, breach: boolean, scope: Scope): Verdict {
   const { metered, reported } = compared;
   const direction = metered > reported ? "over" : metered < reported ? "under" : "equal";

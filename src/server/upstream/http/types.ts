@@ -3,7 +3,7 @@ import type { UpstreamRequest } from "../ports.ts";
 
 /** Request in progress. */
 export interface RequestInProgress {
-  /** Aborts the answer, whereupon `onFailed` is called immediately. Has no effect if the handler's answer has ended. */
+  /** Aborts the answer and calls `onFailed` immediately. Has no effect if the handler's answer has ended. */
   abort(handler: AnswerHandler): void;
 }
 

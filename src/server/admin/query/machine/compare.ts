@@ -41,6 +41,7 @@ function compareNumberToText(value: number | boolean, text: string): number {
   return number === undefined ? -1 : order(Number(value), number);
 }
 
+/** Returns SQL's `=`: null if either value is NULL. */
 export function isEqual(a: Cell, b: Cell): boolean | null {
   const order = compare(a, b);
   return order === null ? null : order === 0;

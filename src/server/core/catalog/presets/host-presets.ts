@@ -9,7 +9,7 @@ export const hosts = (): readonly PresetRow[] => [
     "https://openrouter.ai/api/v1",
     "OPENROUTER_API_KEY",
     ["MD", "DD"],
-    // Clients send signed `reasoning_details` back, hence `thinking_replay`.
+    // Clients send signed `reasoning_details` back, so the channel claims `thinking_replay`.
     plus(S("V", "D", "A", "J", "R", "L", "X"), "prompt_caching", "thinking_replay"),
   ),
   // Penalties are not claimed, since it is unknown whether they are accepted. Log probabilities and biases are answered with

@@ -20,6 +20,7 @@ export interface Breach {
 
 type Groups = readonly (readonly string[])[];
 
+/** Returns the groups of keys in which `object` breaks the rule. */
 export function breaches(rule: RuleName, groups: Groups, object: object): readonly Breach[] {
   return groups.flatMap((group) => {
     const present = group.filter((key) => Object.hasOwn(object, key));

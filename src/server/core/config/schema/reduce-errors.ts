@@ -9,6 +9,7 @@ import { pathKey, type Written } from "../references/value-references.ts";
 import { find, type Tree } from "../yaml/located-tree.ts";
 import type { ErrorObject } from "./validate.ts";
 
+/** Returns the errors that have a cause of their own, each at its path in the document. */
 export function reduce(
   errors: readonly ErrorObject[],
   tree: Tree,

@@ -59,6 +59,7 @@ function providerToolCapability(type: unknown): Capability | undefined {
   return /^computer(?:_|$)/u.test(type) ? "builtin_tools" : PROVIDER_TOOL_CAPABILITIES.get(type);
 }
 
+/** Returns the tools, reasoning and text settings that items of the input add to a request of the Responses API. */
 export function additionsOf(input: unknown): Additions {
   const tools: { readonly list: unknown; readonly place: string }[] = [];
   let reasoning: unknown;

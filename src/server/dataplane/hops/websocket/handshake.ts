@@ -396,4 +396,5 @@ function shuttingDown(): GatewayError {
   return new GatewayError("overloaded", "The gateway is shutting down.");
 }
 
+/** Does nothing. A socket needs a listener for `error`, since Node throws without one. */
 export function ignore(): void {}
