@@ -38,7 +38,9 @@ export function parseOptions(args: readonly string[]): Options {
   if (unknown !== undefined) throw new Error(`There is no option \`${unknown}\`.`);
   if (more.length > 0) throw new Error(`There is one version, and \`${more.join(" ")}\` follows it.`);
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
-    throw new Error(version === "" ? "The version is missing." : `\`${version}\` is not a version; write one such as 0.2.0.`);
+    throw new Error(
+      version === "" ? "The version is missing." : `\`${version}\` is not a version; write one such as 0.2.0.`,
+    );
   }
   if (skipsTests && !isDryRun)
     throw new Error("`--skip-tests` goes with `--dry-run`: no release is made without its tests.");

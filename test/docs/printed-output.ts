@@ -21,7 +21,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/^(n\d|dev) +(?:leader|follower) +(\w+) +([\d.]+)(?: +-?\d+){1,3}$/gm, "$1 ROLE $2 $3 N"],
   [/leader n\d\b/g, "leader nN"],
   [/silent(?: since before n\w led| [\d.]+s)/g, "silent"],
-  [/; as n\d sees it, (?:no leader|the leader n\w) knows for how long/g, ""],
+  [/; n\d does not know for how long: only (?:a leader|the leader n\w) measures it/g, ""],
   // A rate depends on what was asked in the same minute.
   [/[\d.]+ % of attempts fail( \([^)]*\))?, [\d.]+\/s/g, "N % of attempts fail$1"],
   // Requests: their duration.

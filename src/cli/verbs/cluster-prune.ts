@@ -118,7 +118,10 @@ function outcomeOfReply(reply: ForwardReply): Outcome {
       return { kind: "answered", message: "too many requests are outstanding" };
     case "unreachable":
       if (reply.failure === "untrusted")
-        return { kind: "answered", message: `${reply.message} Check also that this is a forward address (\`forward_addr\`).` };
+        return {
+          kind: "answered",
+          message: `${reply.message} Check also that this is a forward address (\`forward_addr\`).`,
+        };
       // The raft listener admits no command line.
       if (reply.message.endsWith("wrong_purpose"))
         return { kind: "answered", message: `this is a raft address: give the forward address (\`forward_addr\`)` };

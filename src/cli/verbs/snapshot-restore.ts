@@ -151,7 +151,11 @@ async function readRestored(answer: AdminAnswer): Promise<Restored> {
   const value = (await readJson(answer)) as Partial<Restored> | null;
   const { index, term, size } = value ?? {};
   if (typeof index !== "number" || typeof term !== "number" || typeof size !== "number") {
-    throw new AdminError(answer.status, "unintelligible", `The answer (${answer.status}) is not an answer to a restore.`);
+    throw new AdminError(
+      answer.status,
+      "unintelligible",
+      `The answer (${answer.status}) is not an answer to a restore.`,
+    );
   }
   return {
     ...{ index, term, size },

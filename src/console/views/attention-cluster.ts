@@ -67,7 +67,7 @@ function silenceOf(member: ClusterMemberRecord, leader: string | undefined): rea
   if (leader === node) return [`silent since before ${node} led`, ""];
   return [
     "silent",
-    `; as ${node} sees it, ${leader === undefined ? "no leader" : `the leader ${leader}`} knows for how long`,
+    `; ${node} does not know for how long: only ${leader === undefined ? "a leader" : `the leader ${leader}`} measures it`,
   ];
 }
 

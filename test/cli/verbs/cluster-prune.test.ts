@@ -82,7 +82,10 @@ test("another cluster secret is named as the likely reason", async (context) => 
   const { address } = await testServer(context, keeps, {}, { secret: OTHER_SECRET });
   const io = ioOf();
   assert.equal(await execute(["cluster", "prune", "-addr", address, "-keep", "n1"], io), 1);
-  assert.match(io.err(), /not trusted.*is `cluster\.secret` the same on both nodes\? Check also that this is a forward address/);
+  assert.match(
+    io.err(),
+    /not trusted.*is `cluster\.secret` the same on both nodes\? Check also that this is a forward address/,
+  );
   assert.ok(!io.err().includes(SECRET));
 });
 

@@ -138,7 +138,7 @@ function resolveWithin<Value>(ms: number, work: Promise<Value>, fallback: Value,
 }
 
 function unansweredError(isUnknown: boolean, what: string): ClusterError {
-  return new ClusterError("no_leader", isUnknown ? `${what}; it may still be applied` : `${what}: ask again`, {
+  return new ClusterError("no_leader", isUnknown ? `${what}; it may still be applied` : `${what}: try again`, {
     details: { outcome: isUnknown ? "unknown" : "not-applied" },
   });
 }

@@ -19,7 +19,8 @@ export interface ModelConfig {
 /** Reads `config.json`. Throws an error that describes the problem of the file. */
 export function readModelConfig(path: string): ModelConfig {
   const { size } = statSync(path);
-  if (size > MAX_CONFIG) throw new Error(`${path} has ${size} bytes, which is too large for the configuration of a model`);
+  if (size > MAX_CONFIG)
+    throw new Error(`${path} has ${size} bytes, which is too large for the configuration of a model`);
   const read: unknown = JSON.parse(readFileSync(path, "utf8"));
   if (typeof read !== "object" || read === null) throw new Error(`${path} is not a JSON object`);
   const problemType = "problem_type" in read && typeof read.problem_type === "string" ? read.problem_type : undefined;
