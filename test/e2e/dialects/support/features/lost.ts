@@ -31,8 +31,8 @@ export const LOST_FEATURES: readonly Feature[] = [
     response_format: { type: "json_object" },
   }),
   ofChat("tools that take free text", { tools: [{ type: "custom", custom: { name: "shell" } }] }),
-  ofChat("answers in sound", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }),
-  ofChat("questions in sound", {
+  ofChat("audio in the answer", { modalities: ["text", "audio"], audio: { voice: "alloy", format: "mp3" } }),
+  ofChat("audio in the request", {
     messages: [
       { role: "user", content: [result, { type: "input_audio", input_audio: { data: "UklGRg==", format: "wav" } }] },
     ],
@@ -71,5 +71,5 @@ export const LOST_FEATURES: readonly Feature[] = [
     ],
   }),
   ofMessages("more than four stop sequences", { stop_sequences: ["one", "two", "three", "four", "five"] }),
-  ofMessages("the place of inference", { inference_geo: "us" }),
+  ofMessages("the region in which the model runs", { inference_geo: "us" }),
 ];

@@ -61,7 +61,7 @@ export const MEDIA_FEATURES: readonly Feature[] = [
   mediaFeature("an image within the request", shown([pixelPart, what], [pixelBlock, what])),
   mediaFeature("a PDF within the request", shown([filePart, what], [documentBlock, what])),
   {
-    name: "a search of the web",
+    name: "web search",
     request: {
       openai: { messages: [{ role: "user", content: WHAT }], web_search_options: {} },
       anthropic: {

@@ -87,7 +87,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
     },
   },
   {
-    name: "an answer that the client begins",
+    name: "an answer that the client begins (prefill)",
     request: {
       openai: { messages: [...QUESTION_REQUEST.openai.messages, { role: "assistant", content: "It is" }] },
       anthropic: { messages: [...QUESTION_REQUEST.anthropic.messages, { role: "assistant", content: "It is" }] },
@@ -161,7 +161,7 @@ export const TEXT_FEATURES: readonly Feature[] = [
     },
   },
   {
-    name: "an answer that a filter cut",
+    name: "an answer cut off by a content filter",
     model: "sim-filtered",
     request: QUESTION_REQUEST,
     check(answer, cell) {

@@ -106,7 +106,7 @@ export const THINKING_FEATURES: readonly Feature[] = [
     },
   },
   {
-    name: "effort",
+    name: "reasoning effort",
     request: {
       openai: { ...requestOf(user(QUESTION)).openai, reasoning_effort: "low" },
       anthropic: {
