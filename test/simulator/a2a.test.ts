@@ -70,6 +70,9 @@ test("a booking asks for input and continues with the answer", async (t) => {
   assert.equal(whole.history?.length, 2);
   assert.match(JSON.stringify(whole.artifacts), /A table for four was booked/);
   assert.deepEqual(await refusal(a2a(at, "SendMessage", messageOf("five", { taskId }))), [200, -32_004]);
+  // The Java SDK writes fields that are not set as empty strings.
+  const unset = await answerOf(a2a(at, "SendMessage", messageOf("six", { taskId: "", contextId: "" })));
+  assert.match(JSON.stringify(unset.result), /six/);
 });
 
 test("tasks are listed by page and state", async (t) => {

@@ -74,8 +74,9 @@ export function parseMessage(params: JsonObject): UserMessage {
       .map((part) => stringOf(part["text"]) ?? "")
       .join(" ")
       .trim(),
-    taskId: stringOf(message["taskId"]),
-    contextId: stringOf(message["contextId"]),
+    // Clients that write Protocol Buffers send fields that are not set as empty strings.
+    taskId: stringOf(message["taskId"]) || undefined,
+    contextId: stringOf(message["contextId"]) || undefined,
     parts,
   };
 }

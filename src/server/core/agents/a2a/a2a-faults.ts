@@ -11,6 +11,13 @@ const FAULTS = {
     message: "The requested A2A protocol version is not supported. Supported versions: 1.0",
     reason: "VERSION_NOT_SUPPORTED",
   },
+  /** Error for a request that states no version. Some clients of version 1.0 leave the header out. */
+  no_version: {
+    status: FAULT_STATUS,
+    code: -32009,
+    message: "The request has no header A2A-Version, which means version 0.3. Supported versions: 1.0",
+    reason: "VERSION_NOT_SUPPORTED",
+  },
   push: {
     status: FAULT_STATUS,
     code: -32003,

@@ -127,7 +127,9 @@ function readCanonical({ headers, versions, body }: A2aArrival, translated: Buff
   const { envelope } = reading;
   const { text, method, params } = envelope;
   const id = envelope.id ?? "null";
-  if (!areSupported(versionHeader, versions)) return refused(a2aFault("version", id));
+  const stated = versionHeader === undefined ? versions : [String(versionHeader), ...versions];
+  if (stated.length === 0) return refused(a2aFault("no_version", id));
+  if (!stated.every((version) => isSupported(version.trim()))) return refused(a2aFault("version", id));
   const known = METHODS.get(method);
   if (known === PUSH_METHOD) return refused(a2aFault("push", id));
   if (known === undefined && resemblesKnownMethod(method)) {
@@ -146,12 +148,6 @@ function readCanonical({ headers, versions, body }: A2aArrival, translated: Buff
   if ("code" in read) return refused(read);
   const isKnown = known !== undefined;
   return { kind: "read", request: { id, method, envelope, params, isKnown, body: translated, ...read } };
-}
-
-/** Returns whether the request states a version, in its header or in its query, and the gateway supports all of them. */
-function areSupported(header: string | readonly string[] | undefined, versions: readonly string[]): boolean {
-  const stated = header === undefined ? versions : [String(header), ...versions];
-  return stated.length > 0 && stated.every((version) => isSupported(version.trim()));
 }
 
 /** Returns whether a server might read the unknown name as a known method, or as one of an older version of the protocol. */

@@ -91,11 +91,11 @@ export function readMcpRequest(headers: McpHeaders, body: Buffer): McpReading {
   const bodyVersion = stringIn(text, memberOf(meta, META_VERSION));
   const headerVersion = headerOf(headers, "mcp-protocol-version")?.trim();
   const isNotification = envelope.id === undefined;
-  if (bodyVersion === undefined && (headerVersion === undefined || headerVersion < MCP_VERSION)) {
+  const opensSession = method === "initialize";
+  if (bodyVersion === undefined && (opensSession || headerVersion === undefined || headerVersion < MCP_VERSION)) {
     if (isNotification) return { kind: "dropped" };
-    return fault(
-      ...unsupported(stringIn(text, memberOf(params, "protocolVersion")) ?? headerVersion ?? OLDEST_VERSION),
-    );
+    const requested = stringIn(text, memberOf(params, "protocolVersion")) ?? headerVersion ?? OLDEST_VERSION;
+    return fault(...(opensSession ? sessionRefused(requested) : unsupported(requested)));
   }
   // A call without an id is refused: it would pass as a notification, which rules do not read, and some servers would execute
   // it.
@@ -208,6 +208,19 @@ function unsupported(requested: string): [number, string, unknown] {
     `Unsupported protocol version: ${shown}; this endpoint speaks ${MCP_VERSION}`,
     { supported: [MCP_VERSION], requested: shown },
   ];
+}
+
+/**
+ * Returns the refusal of an `initialize`. Some clients send it for the current revision too, and clients that negotiate send it
+ * after any error of `server/discover`, which they then do not show.
+ */
+function sessionRefused(requested: string): [number, string, unknown] {
+  const [code, message, data] = unsupported(requested);
+  const hint =
+    requested === MCP_VERSION
+      ? `Revision ${MCP_VERSION} has no \`initialize\`: set the client to begin with \`server/discover\`.`
+      : `${message}. A client that speaks it sends \`initialize\` only after \`server/discover\` failed: look for that error.`;
+  return [code, hint, data];
 }
 
 const refused = (fault: RpcFault): McpReading => ({ kind: "refused", fault });
