@@ -105,6 +105,7 @@ for (const workers of ["1", "2"]) {
     test(`${CROWD} idle connections ${what}, ${LIMIT} descriptors, workers: ${workers}`, async (t) => {
       const upstream = await scriptedUpstream(t);
       const gateway = await startLimited(t, workers, upstream.url);
+      assert.match(gateway.log(), /"subject":"descriptors","problem":"a process of this user can open 256 files, but/);
       const held = crowd(t, gateway.port, send);
       await eventually("all connected", () => held.sockets.every(({ connecting }) => !connecting));
       for (let request = 0; request < 20; request += 1) {

@@ -109,6 +109,8 @@ export const nodeStatus = object("State of the queried node.", {
       wanted: integer("Configured number of worker processes."),
       serving: integer("Number that are serving. If some are missing, the others serve all requests."),
       restarts: integer("How often a worker process was replaced since the node started."),
+      // Optional, since earlier builds do not send it.
+      recent_ends: optional(integer("Number of worker processes that ended unexpectedly in the last 15 minutes.")),
       last_end_at: nullable(time("Last time that a worker process ended unexpectedly. Null if none has.")),
       last_end_by: nullable(text("How that process ended: a signal, an exit status, or why the node ended it.")),
     }),

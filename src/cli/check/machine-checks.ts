@@ -78,6 +78,14 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   return { verdict: bufferedBytes > memoryBytes ? "fail" : "note", subject: "memory", message };
 }
 
+/** Returns what this machine limits more than the settings need: open files and memory. A node logs it at its start too. */
+export async function limitAnswers(env: Env): Promise<readonly Answer[]> {
+  return limitAnswersOf(await thisMachine(), env);
+}
+
+const limitAnswersOf = (machine: Machine, env: Env): readonly Answer[] =>
+  [descriptorAnswer(machine, env), memoryAnswer(machine, env)].filter((it) => it !== undefined);
+
 /** Checks the file system of `path`, or of the nearest existing folder above it. */
 export async function diskAnswer(subject: string, path: string): Promise<Answer | undefined> {
   const { bavail, bsize, files, ffree } = await nearestStats(path);
@@ -239,9 +247,8 @@ export async function machineAnswers(
       ),
     ),
   );
-  const found = [descriptorAnswer(machine, env), memoryAnswer(machine, env), verificationAnswer(env), ...disks].filter(
-    (it) => it !== undefined,
-  );
+  const others = [verificationAnswer(env), ...disks].filter((it) => it !== undefined);
+  const found = [...limitAnswersOf(machine, env), ...others];
   const answers = [...found, ...(await portAnswers(nodeFile, isRunning))];
   if (answers.some(({ verdict }) => verdict !== "ok")) return answers;
   const workers = workersOn(machine, env);

@@ -25,6 +25,7 @@ import {
 } from "../../server/node/index.ts";
 import { buildOf } from "../build.ts";
 import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
+import { limitAnswers } from "../check/machine-checks.ts";
 import { checkAddress } from "../check-address.ts";
 import { type HeldSighup, holdSighup } from "../hold-sighup.ts";
 import { type FlagsOf, UsageError } from "../parse-flags.ts";
@@ -99,6 +100,7 @@ async function runFlagMode(options: Options, io: Io, log: Log, logTee: LogTee): 
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
   if (!["", "1", "auto"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
     log.warn("GATEWAY_WORKERS has no effect without -config: one process serves");
+  await warnOfLimits({ ...io.env, GATEWAY_WORKERS: "1" }, log);
   return runUntilStopped(io, log, async ({ owner, bounds, build }) => {
     const exporting = { env: io.env, nodeId: randomUUID(), tee: logTee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
@@ -141,6 +143,7 @@ async function runFrom(path: string, io: Io, log: Log, logTee: LogTee, hangups: 
   }
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
+  await warnOfLimits(io.env, log);
   return runUntilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
     const workers = readWorkerCount(io.env);
     const ofRun = { env: io.env, workers, build, log, tee: logTee, signal };
@@ -161,6 +164,12 @@ async function runFrom(path: string, io: Io, log: Log, logTee: LogTee, hangups: 
     });
     return node;
   });
+}
+
+/** Logs the limits of this machine that are lower than the settings need. */
+async function warnOfLimits(env: Io["env"], log: Log): Promise<void> {
+  for (const { subject, message } of await limitAnswers(env))
+    log.warn("this machine has less than the settings need", { subject, problem: message });
 }
 
 /** Returns whether the cluster has or may have other members, which may have sealed secrets that the document refers to. */

@@ -57,7 +57,10 @@ const BY_WHAT: Readonly<Record<string, Entry>> = {
       lacksDocument(item) ? "gateway config apply DEPLOYMENT_FILE" : "gateway wait ready -timeout 2m",
   },
   WORKERS: {
-    todo: "read the log of the node, which says why they ended",
+    todo: ({ text }) =>
+      text.endsWith("SIGKILL")
+        ? "run `dmesg` on the node: if memory ran out, add some, or lower GATEWAY_WORKERS or GATEWAY_MAX_BUFFERED_BYTES"
+        : "read the log of the node, which says why they ended",
     keys: "",
     command: "gateway admin status",
   },

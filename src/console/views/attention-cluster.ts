@@ -220,30 +220,38 @@ export const NODE_NOT_READY: AttentionSource = {
   },
 };
 
+/** Number of ends in 15 minutes from which on the alert is a failure, as in the Prometheus alert `GatewayWorkersEnd`. */
+const REPEATED_ENDS = 3;
+
 /**
- * Alert about worker processes that could not be replaced yet, or that end repeatedly. A single end is only logged and
- * counted.
+ * Alert about worker processes that do not serve yet or ended recently. The requests of a process that ends are lost, even if
+ * another one has replaced it.
  */
 export const WORKERS_MISSING: AttentionSource = {
   needs: [{ id: "get_status" }],
   items(context) {
     const node = status(context);
     if (node?.workers === undefined || !node.ready) return [];
-    const { wanted, serving, restarts, last_end_by: by } = node.workers;
-    if (serving >= wanted) return [];
+    const { wanted, serving, restarts, recent_ends: ends = 0, last_end_by: by } = node.workers;
+    if (serving >= wanted && ends === 0) return [];
     const serve = `${serving} of ${plural(wanted, "worker process", "worker processes")} serve`;
     const isStarting = restarts === 0 && by === null;
     const last = by === null ? "" : `; last exit: ${by}`;
-    const text = isStarting ? `${serve}; the others are starting` : `${serve}, ${plural(restarts, "restart")}${last}`;
+    const text = isStarting
+      ? `${serve}; the others are starting`
+      : serving < wanted
+        ? `${serve}, ${plural(restarts, "restart")}${last}`
+        : `${plural(ends, "worker process", "worker processes")} ended in the last 15m and ${ends === 1 ? "was" : "were"} replaced; requests were lost${last}`;
     const item = nodeAlert(node, {
       id: "node:workers",
       what: "WORKERS",
       kind: "node",
       view: "cluster",
       text,
-      degree: wanted - serving,
+      degree: Math.max(wanted - serving, ends),
     });
-    return [isStarting ? { ...item, severity: "warn" } : item];
+    const isFailing = serving < wanted ? !isStarting : ends >= REPEATED_ENDS;
+    return [isFailing ? item : { ...item, severity: "warn" }];
   },
 };
 

@@ -195,7 +195,7 @@ test("a disk that is nearly full is an alert that says what it prevents", () => 
   assert.deepEqual(attention({ get_status: { ...STATUS, disk_low: false } }), []);
 });
 
-test("missing worker processes are an alert once the node serves", () => {
+test("worker processes that are missing or ended recently are an alert once the node serves", () => {
   const workers = { wanted: 4, serving: 3, restarts: 7, last_end_at: null, last_end_by: "SIGKILL" };
   assert.deepEqual(attention({ get_status: { ...STATUS, workers } }), [
     "! WORKERS node n1: 3 of 4 worker processes serve, 7 restarts; last exit: SIGKILL",
@@ -207,6 +207,14 @@ test("missing worker processes are an alert once the node serves", () => {
   const starting = { ...STATUS, ready: false, reasons: ["workers"], workers: { ...workers, serving: 0 } };
   assert.deepEqual(attention({ get_status: starting }), ["! NODE node n1: not ready: no worker process serves yet"]);
   assert.deepEqual(attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4 } } }), []);
+  const replaced = (ends: number, by: string) =>
+    attention({ get_status: { ...STATUS, workers: { ...workers, serving: 4, recent_ends: ends, last_end_by: by } } });
+  assert.deepEqual(replaced(1, "status 7"), [
+    "~ WORKERS node n1: 1 worker process ended in the last 15m and was replaced; requests were lost; last exit: status 7",
+  ]);
+  assert.deepEqual(replaced(3, "SIGKILL"), [
+    "! WORKERS node n1: 3 worker processes ended in the last 15m and were replaced; requests were lost; last exit: SIGKILL",
+  ]);
 });
 
 test("the file is an alert with its remedy, unless it is in sync or missing", () => {

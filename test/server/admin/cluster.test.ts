@@ -215,7 +215,7 @@ test("the status has node, leader, version, uptime, listeners and applied index"
     disk_low: false,
     forward_proxies: [],
     time: { ahead_ms: 0, log_ahead_ms: 0 },
-    workers: { wanted: 2, serving: 1, restarts: 1, last_end_at: null, last_end_by: null },
+    workers: { wanted: 2, serving: 1, restarts: 1, recent_ends: 0, last_end_at: null, last_end_by: null },
     models: [{ name: "names", state: "fetching", bytes: 12, total_bytes: 431, message: null }],
     certificates: [
       {

@@ -11,13 +11,14 @@ export function workersStatusOf(
 ): NonNullable<NodeStatus["workers"]> {
   if (status === undefined) {
     const serving = ownProcess.isServing ? 1 : 0;
-    return { wanted: ownProcess.wanted, serving, restarts: 0, last_end_at: null, last_end_by: null };
+    return { wanted: ownProcess.wanted, serving, restarts: 0, recent_ends: 0, last_end_at: null, last_end_by: null };
   }
-  const { wanted, serving, restarts, lastEnd } = status;
+  const { wanted, serving, restarts, recentEnds, lastEnd } = status;
   return {
     wanted,
     serving,
     restarts,
+    recent_ends: recentEnds,
     last_end_at: lastEnd === undefined ? null : new Date(lastEnd.at).toISOString(),
     last_end_by: lastEnd?.by ?? null,
   };

@@ -12,7 +12,13 @@ const MAX_PAUSE_MS = 30_000;
  * Time after which a worker no longer counts as failed at its start, in milliseconds; also the maximum delay of a replacement.
  */
 const STABLE_MS = 1_000;
+/** Time during which an end counts as recent, in milliseconds. The Prometheus alert `GatewayWorkersEnd` uses the same window. */
+const RECENT_MS = 15 * 60_000;
 const NONE_SERVES = "workers";
+
+/** Explains an end by SIGKILL, about which the process itself cannot log anything. */
+const KILL_HINT =
+  "the system kills processes that exceed the memory limit: if `dmesg` says so, add memory, or lower GATEWAY_WORKERS or GATEWAY_MAX_BUFFERED_BYTES";
 
 /** Maximum time to wait for the other workers after the first one serves, in milliseconds. No connection is accepted before. */
 const OTHERS_WAIT_MS = 5_000;
@@ -34,6 +40,9 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   const stop = new AbortController();
   let restarted = 0;
   let lastEnd: WorkersStatus["lastEnd"];
+  /** Times of the recent ends, in milliseconds since 1970. */
+  let endTimes: readonly number[] = [];
+  const recentEnds = (): readonly number[] => endTimes.filter((at) => now() - at < RECENT_MS);
   const restarts = instruments
     .counter("gateway_worker_restarts_total", "How often a worker process was replaced.")
     .with();
@@ -72,7 +81,13 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
       if (performance.now() - since >= STABLE_MS) pauses.delete(number);
       if (stop.signal.aborted) return;
       lastEnd = { at: now(), by };
-      log.error("a worker ended; another one replaces it", { worker: number, pid: worker.pid, by });
+      endTimes = [...recentEnds(), lastEnd.at];
+      log.error("a worker ended; another one replaces it", {
+        worker: number,
+        pid: worker.pid,
+        by,
+        ...(by === "SIGKILL" && { hint: KILL_HINT }),
+      });
       replace(number);
     });
   };
@@ -149,7 +164,13 @@ export async function openSupervisor(options: SupervisorOptions): Promise<Superv
   }
   all.catch(() => undefined);
   return {
-    status: () => ({ wanted: count, serving: serving.size, restarts: restarted, lastEnd }),
+    status: () => ({
+      wanted: count,
+      serving: serving.size,
+      restarts: restarted,
+      recentEnds: recentEnds().length,
+      lastEnd,
+    }),
     serving: () => [...serving.values()].sort((a, b) => a.number - b.number),
     stopReplacing,
     close,

@@ -63,6 +63,8 @@ export interface WorkersStatus {
   readonly serving: number;
   /** Number of replacements since the node process began. */
   readonly restarts: number;
+  /** Number of workers that ended unexpectedly in the last 15 minutes. */
+  readonly recentEnds: number;
   /**
    * Last worker that ended unexpectedly; `undefined` if none has. `at`: milliseconds since 1970. `by`: signal, exit status or
    * reason.

@@ -40,7 +40,7 @@ export function handlerPorts(over: Partial<Ports> = {}): HandlerPorts {
       readiness: () => ({ ready: true, reasons: [] }),
       configuration: () => ({ state: "running", message: null }),
       models: () => [],
-      workers: () => ({ wanted: 1, serving: 1, restarts: 0, last_end_at: null, last_end_by: null }),
+      workers: () => ({ wanted: 1, serving: 1, restarts: 0, recent_ends: 0, last_end_at: null, last_end_by: null }),
       forwardProxies: () => [],
       keyLastUsedAt: () => undefined,
     },

@@ -24,12 +24,14 @@ interface Kept {
   readonly errors: readonly LogFields[];
   readonly restarts: () => number;
   readonly broken: string;
+  readonly clock: { now: number };
 }
 
 async function keepOne(t: TestContext): Promise<Kept> {
   const folder = await mkdtemp(join(tmpdir(), "gateway-workers-"));
   const broken = join(folder, "broken");
   const errors: LogFields[] = [];
+  const clock = { now: NOW };
   const log: Log = { ...nullLog, error: (message, fields) => errors.push({ message, ...fields }) };
   const instruments = createInstruments();
   const supervisor = openSupervisor({
@@ -39,7 +41,7 @@ async function keepOne(t: TestContext): Promise<Kept> {
     env: { ...process.env, BROKEN: broken },
     prepare: async () => undefined,
     onEnd: () => undefined,
-    now: () => NOW,
+    now: () => clock.now,
     instruments,
     log,
     reasons: new Set(),
@@ -53,7 +55,7 @@ async function keepOne(t: TestContext): Promise<Kept> {
     const [only] = reading?.series ?? [];
     return only !== undefined && "value" in only ? only.value : 0;
   };
-  return { supervisor, errors, restarts, broken };
+  return { supervisor, errors, restarts, broken, clock };
 }
 
 test("a silent process is judged by its processor time", (t) => {
@@ -129,12 +131,12 @@ test("workers that can be started serve; if none can, the start fails with the c
 });
 
 test("the log says how a worker ended, and each failed restart is counted", async (t) => {
-  const { supervisor, errors, restarts, broken } = await keepOne(t);
+  const { supervisor, errors, restarts, broken, clock } = await keepOne(t);
   const kept = await supervisor;
   const [worker] = kept.serving();
   assert.ok(worker);
   assert.equal(restarts(), 0);
-  assert.deepEqual(kept.status(), { wanted: 1, serving: 1, restarts: 0, lastEnd: undefined });
+  assert.deepEqual(kept.status(), { wanted: 1, serving: 1, restarts: 0, recentEnds: 0, lastEnd: undefined });
   await writeFile(broken, "");
   process.kill(worker.pid, "SIGKILL");
   const failed = await eventually("two that did not start", () => {
@@ -143,10 +145,13 @@ test("the log says how a worker ended, and each failed restart is counted", asyn
   });
   const ended = errors.find(({ message }) => message === "a worker ended; another one replaces it");
   assert.equal(ended?.["by"], "SIGKILL");
+  assert.match(String(ended?.["hint"]), /memory limit/);
   assert.match(String(failed[0]?.["error"]), /worker 1 ended while it started \(status 7\)/);
   assert.ok(restarts() >= 2, `${restarts()}`);
-  const { wanted, serving, lastEnd } = kept.status();
-  assert.deepEqual([wanted, serving, lastEnd], [1, 0, { at: NOW, by: "SIGKILL" }]);
+  const { wanted, serving, recentEnds, lastEnd } = kept.status();
+  assert.deepEqual([wanted, serving, recentEnds, lastEnd], [1, 0, 1, { at: NOW, by: "SIGKILL" }]);
+  clock.now = NOW + 15 * 60_000;
+  assert.equal(kept.status().recentEnds, 0);
 });
 
 test("a supervisor that was delayed itself kills no worker for it", async () => {
