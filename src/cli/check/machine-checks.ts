@@ -8,8 +8,14 @@ import { connect, createServer } from "node:net";
 import { dirname } from "node:path";
 import { allottedCores, allottedMemoryBytes, parseAddress } from "../../base/index.ts";
 import type { NodeFile } from "../../server/core/config/index.ts";
-import { DEFAULT_ADMISSION } from "../../server/memory/index.ts";
-import { readCount, readWorkerCount, requiredMemoryBytes, resolveBeside } from "../../server/node/index.ts";
+import { DEFAULT_ADMISSION, fittingBufferedBytes } from "../../server/memory/index.ts";
+import {
+  programBytes,
+  readCount,
+  readWorkerCount,
+  requiredMemoryBytes,
+  resolveBeside,
+} from "../../server/node/index.ts";
 import { isVerificationOff, VERIFICATION_IS_OFF } from "../certificate-verification.ts";
 import type { Answer } from "./probe.ts";
 
@@ -24,6 +30,8 @@ const OTHER_DESCRIPTORS = 256;
  */
 const MIN_FREE_BYTES = 256 * MIB;
 const LITTLE_FREE_BYTES = GIB;
+/** Minimum of `GATEWAY_MAX_BUFFERED_BYTES` that is suggested: less would refuse ordinary requests. */
+const MIN_BUFFERED_BYTES = 32 * MIB;
 const PORT_LIMIT_MS = 2_000;
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -68,13 +76,16 @@ export function memoryAnswer(machine: Machine, env: Env): Answer | undefined {
   const { memoryBytes } = machine;
   const bufferedBytes = readCount(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
   const workers = workersOn(machine, env);
-  const program = requiredMemoryBytes(env, workers) - bufferedBytes;
-  if (bufferedBytes + program <= memoryBytes) return undefined;
-  const availableBytes = Math.max(0, memoryBytes - program);
+  const required = requiredMemoryBytes(env, workers);
+  if (required <= memoryBytes) return undefined;
+  const availableBytes = fittingBufferedBytes(memoryBytes - programBytes(workers));
   const processes = workers === 1 ? "" : ` in ${workers} worker processes (GATEWAY_WORKERS)`;
   const message =
-    `requests may use ${sizeText(bufferedBytes)} and the program ${sizeText(program)}${processes}, but this machine has only ` +
-    `${sizeText(memoryBytes)}, so the system may kill the gateway: set GATEWAY_MAX_BUFFERED_BYTES=${availableBytes}, or add memory`;
+    `requests may use ${sizeText(bufferedBytes)} and the program ${sizeText(required - bufferedBytes)}${processes}, but this machine has only ` +
+    `${sizeText(memoryBytes)}, so the system may kill the gateway: ` +
+    (availableBytes < MIN_BUFFERED_BYTES
+      ? "add memory"
+      : `set GATEWAY_MAX_BUFFERED_BYTES=${availableBytes}, or add memory`);
   return { verdict: bufferedBytes > memoryBytes ? "fail" : "note", subject: "memory", message };
 }
 

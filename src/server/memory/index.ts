@@ -2,4 +2,5 @@
 export { type Admission, type AdmissionUsage, createAdmission, DEFAULT_ADMISSION, NO_USAGE } from "./admission.ts";
 export { BodyBuffer } from "./body-buffer.ts";
 export { estimateParsingBytes } from "./reading.ts";
+export { fittingBufferedBytes, maxUnusedBytesOf, setMaxUnusedBytes } from "./region.ts";
 export { type Account, RequestMemory } from "./request-memory.ts";

@@ -3,16 +3,33 @@
  * from malloc would be part of a heap that stays at its largest size as long as one small piece at its end is in use.
  *
  * The engine does not count this memory when it decides whether to collect garbage. So this module requests a collection once
- * unused memory exceeds `MAX_UNUSED_BYTES`, or a smaller amount after a time without allocations.
+ * unused memory exceeds a limit, or a smaller amount after a time without allocations.
  */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { GatewayError } from "../../base/index.ts";
 
 const MAX_UNUSED_BYTES = 128 << 20;
+/** Share of the bytes that requests may hold, so that a small container is not filled by memory that nobody uses. */
+const UNUSED_SHARE = 1 / 4;
 /** Minimum amount of unused memory that is worth a collection, in bytes. */
 const MIN_UNUSED_BYTES = 8 << 20;
 const CHECK_EVERY_MS = 1_000;
+
+/** Returns the limit of unused memory of all processes that may hold this many bytes together. */
+export const maxUnusedBytesOf = (maxBufferedBytes: number): number =>
+  Math.min(MAX_UNUSED_BYTES, Math.floor(maxBufferedBytes * UNUSED_SHARE));
+
+/** Returns how many bytes requests may hold if `bytes` must suffice for them and the unused memory. */
+export const fittingBufferedBytes = (bytes: number): number =>
+  Math.max(0, Math.floor(bytes / (1 + UNUSED_SHARE)), bytes - MAX_UNUSED_BYTES);
+
+let maxUnusedBytes = MAX_UNUSED_BYTES;
+
+/** Sets the limit of unused memory of this process. */
+export function setMaxUnusedBytes(bytes: number): void {
+  maxUnusedBytes = bytes;
+}
 
 /** Bytes of all regions that are not collected yet. */
 let uncollectedBytes = 0;
@@ -57,7 +74,7 @@ export class Region {
   grow(bytes: number): void {
     const length = Math.min(Math.max(bytes, Math.ceil(this.length * 1.5)), this.#memory.maxByteLength);
     const more = length - this.length;
-    if (uncollectedBytes + more - usedBytes > MAX_UNUSED_BYTES) collectNow();
+    if (uncollectedBytes + more - usedBytes > maxUnusedBytes) collectNow();
     orOverloaded(() => this.#memory.resize(length));
     this.#taken.bytes = length;
     uncollectedBytes += more;

@@ -40,4 +40,4 @@ export { modelCacheDirectory } from "./model-cache.ts";
 export { type DataPlaneBounds, observe, serveDataPlane } from "./start.ts";
 export { acmeSettingsOf } from "./tls/acme-settings.ts";
 export { certificateFilesOf } from "./tls/data-listener-tls.ts";
-export { readWorkerCount, requiredMemoryBytes } from "./worker/index.ts";
+export { programBytes, readWorkerCount, requiredMemoryBytes } from "./worker/index.ts";

@@ -35,7 +35,13 @@ import {
   type TlsLayer,
 } from "../dataplane/index.ts";
 import { readForwardProxies } from "../forward-proxy/index.ts";
-import { type Admission, createAdmission, DEFAULT_ADMISSION } from "../memory/index.ts";
+import {
+  type Admission,
+  createAdmission,
+  DEFAULT_ADMISSION,
+  maxUnusedBytesOf,
+  setMaxUnusedBytes,
+} from "../memory/index.ts";
 import type { CallModel, Snapshot } from "../snapshot/index.ts";
 import {
   type BuildInfo,
@@ -56,6 +62,8 @@ export const AFTER_DRAIN_MS = 5_000;
 export interface DataPlaneBounds {
   readonly maxInFlight: number | undefined;
   readonly maxBufferedBytes: number | undefined;
+  /** Number of processes that share these limits; 1 by default. */
+  readonly processes?: number;
   readonly drainMs: number | undefined;
   /** Interval between two reports to the usage ledger; `undefined` for a minute. */
   readonly usageEveryMs: number | undefined;
@@ -164,12 +172,15 @@ export interface DataPlane {
   answer(question: unknown): Uint8Array | undefined | Promise<Uint8Array | undefined>;
 }
 
-/** Returns the admission control of one process. */
-export const admissionOf = ({ maxInFlight, maxBufferedBytes }: DataPlaneBounds): Admission =>
-  createAdmission({
+/** Returns the admission control of this process, and limits the memory that it keeps without use. */
+export function admissionOf({ maxInFlight, maxBufferedBytes, processes = 1 }: DataPlaneBounds): Admission {
+  const limits = {
     maxInFlight: maxInFlight ?? DEFAULT_ADMISSION.maxInFlight,
     maxBufferedBytes: maxBufferedBytes ?? DEFAULT_ADMISSION.maxBufferedBytes,
-  });
+  };
+  setMaxUnusedBytes(maxUnusedBytesOf(limits.maxBufferedBytes) / processes);
+  return createAdmission(limits);
+}
 
 /** Registers gauges of admission; with several processes they show the sum. */
 export function observeAdmission(admission: Admission, instruments: Instruments): void {

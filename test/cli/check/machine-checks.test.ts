@@ -54,17 +54,19 @@ test("certificates that are not verified are reported", () => {
 });
 
 test("memory suffices for the maximum buffered bytes, or the fitting amount is given", () => {
-  assert.equal(memoryAnswer(machine(1, 768 * MIB), {}), undefined);
-  const tight = memoryAnswer(machine(1, 600 * MIB), {});
+  assert.equal(memoryAnswer(machine(1, 960 * MIB), {}), undefined);
+  const tight = memoryAnswer(machine(1, 570 * MIB), {});
   assert.equal(tight?.verdict, "note");
-  assert.match(tight?.message ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${344 * MIB}, `));
-  assert.equal(memoryAnswer(machine(1, 256 * MIB), {})?.verdict, "fail");
+  assert.match(tight?.message ?? "", new RegExp(`GATEWAY_MAX_BUFFERED_BYTES=${200 * MIB}, `));
+  const tiny = memoryAnswer(machine(1, 256 * MIB), {});
+  assert.equal(tiny?.verdict, "fail");
+  assert.match(tiny?.message ?? "", /may kill the gateway: add memory$/);
   // By default as many processes as fit.
   assert.equal(memoryAnswer(machine(1, 1_024 * MIB), {}), undefined);
   const many = memoryAnswer(machine(1, 1_024 * MIB), { GATEWAY_WORKERS: "8" });
   assert.match(
     many?.message ?? "",
-    /1\.3 GiB in 8 worker processes \(GATEWAY_WORKERS\), but this machine has only 1\.0 GiB/,
+    /1\.4 GiB in 8 worker processes \(GATEWAY_WORKERS\), but this machine has only 1\.0 GiB/,
   );
   assert.equal(memoryAnswer(machine(1, 512 * MIB), { GATEWAY_MAX_BUFFERED_BYTES: String(64 * MIB) }), undefined);
 });

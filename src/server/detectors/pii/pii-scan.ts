@@ -1,6 +1,6 @@
 /** The scanner: compiles recognizers, and searches a text for all their matches. */
 
-import type { Finding, Trace } from "../../core/guardrails/index.ts";
+import { type Finding, MAX_RAW_FINDINGS, type Trace, tooManyFindings } from "../../core/guardrails/index.ts";
 import { CONTEXT_BOOST, CONTEXT_FLOOR, ContextReader, type ContextWords, contextWords } from "./context.ts";
 import { withoutContained } from "./duplicates.ts";
 import type { Engine } from "./engines.ts";
@@ -18,7 +18,16 @@ interface ScanOptions {
   readonly wantsDisproved?: boolean;
 }
 
-/** Function that returns the findings of a text, ascending by start, in linear time. */
+/**
+ * Maximum number of matches in a text. A text with more is refused at once: it would have too many findings in any case, since
+ * fewer than half of the matches are dropped as parts of others, and each takes memory until then.
+ */
+const MAX_CANDIDATES = 2 * MAX_RAW_FINDINGS;
+
+/**
+ * Function that returns the findings of a text, ascending by start, in linear time. Throws `excess` for a text with too many
+ * matches.
+ */
 export type Scan = (text: string) => readonly Finding[];
 
 interface Rule {
@@ -98,6 +107,7 @@ function gatherer(candidates: Candidate[], rules: number, wantsDisproved: boolea
       return;
     }
     if (before !== undefined && start < before.end) return;
+    if (candidates.length === MAX_CANDIDATES) throw tooManyFindings();
     const candidate: Candidate = { rule, start, end, proof, name };
     last[rule] = candidate;
     candidates.push(candidate);

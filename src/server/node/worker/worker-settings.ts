@@ -2,7 +2,7 @@
 import { allottedCores, allottedMemoryBytes } from "../../../base/index.ts";
 import type { NodeFile } from "../../core/config/index.ts";
 import { DEFAULT_MEMORY_BYTES } from "../../dataplane/index.ts";
-import { DEFAULT_ADMISSION } from "../../memory/index.ts";
+import { DEFAULT_ADMISSION, maxUnusedBytesOf } from "../../memory/index.ts";
 import type { BuildInfo } from "../../telemetry/index.ts";
 import type { IntakeAddress } from "../../workers/index.ts";
 import { ConfigurationRefused, readCount } from "../configuration/environment-settings.ts";
@@ -38,8 +38,11 @@ const MAX_WORKERS = 64;
 
 /** Maximum of `auto`: further workers gain too little for their memory. */
 const MAX_AUTO_WORKERS = 8;
-/** Memory in bytes of the program before the first request, guardrails included, and of each further data plane process. */
-const PROGRAM_MEMORY_BYTES = 256 * 2 ** 20;
+/**
+ * Memory in bytes of the program beside what requests hold, with detector threads that read long texts full of findings; and of
+ * each further data plane process.
+ */
+const PROGRAM_MEMORY_BYTES = 320 * 2 ** 20;
 const WORKER_MEMORY_BYTES = 128 * 2 ** 20;
 
 /** Returns the number of data plane processes; 1 means that the node process serves itself. Throws `ConfigurationRefused`. */
@@ -62,8 +65,12 @@ export function readWorkerCount(
 /** Returns the memory in bytes that a node with this many processes needs, including buffers of requests. */
 export function requiredMemoryBytes(env: Readonly<Record<string, string | undefined>>, workers: number): number {
   const held = readCount(env, "GATEWAY_MAX_BUFFERED_BYTES") ?? DEFAULT_ADMISSION.maxBufferedBytes;
-  return PROGRAM_MEMORY_BYTES + held + (workers === 1 ? 0 : workers * WORKER_MEMORY_BYTES);
+  return programBytes(workers) + held + maxUnusedBytesOf(held);
 }
+
+/** Returns the memory in bytes that a node with this many processes needs beside what it holds for requests. */
+export const programBytes = (workers: number): number =>
+  PROGRAM_MEMORY_BYTES + (workers === 1 ? 0 : workers * WORKER_MEMORY_BYTES);
 
 /** Minimum number of scanning threads: one for long texts, one for shorter ones. */
 const MIN_SCAN_THREADS = 2;
@@ -83,6 +90,7 @@ export const boundsOf = (bounds: DataPlaneBounds, count: number): DataPlaneBound
   corsOrigins: bounds.corsOrigins,
   maxInFlight: bounds.maxInFlight,
   maxBufferedBytes: bounds.maxBufferedBytes,
+  processes: count,
   rehearsalMemory: bounds.rehearsalMemory,
   responsesMemory: Math.ceil((bounds.responsesMemory ?? DEFAULT_MEMORY_BYTES) / count),
 });

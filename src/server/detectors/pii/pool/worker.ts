@@ -1,6 +1,6 @@
 /** Thread that scans long texts with the recognizers of each configuration that uses it. */
 import { runInSlices, threadCaller } from "../../../../base/index.ts";
-import { MAX_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
+import { DetectorError, MAX_RAW_FINDINGS } from "../../../core/guardrails/index.ts";
 import { compilePii } from "../compile-pii.ts";
 import type { Scan } from "../pii-scan.ts";
 import { warmUp } from "../warm-up.ts";
@@ -32,6 +32,7 @@ function answerTo(scan: Scan | undefined, texts: readonly string[]): FromScanner
     const count = detection.reduce((sum, { length }) => sum + length, 0);
     return count > MAX_RAW_FINDINGS ? { kind: "excess" } : { kind: "found", packed: pack(detection) };
   } catch (error) {
+    if (error instanceof DetectorError && error.kind === "excess") return { kind: "excess" };
     return { kind: "failed", error: `the thread's scan failed: ${error instanceof Error ? error.name : "unknown"}` };
   }
 }

@@ -4,7 +4,12 @@ import { after, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { DetectorConfig } from "../../../../../src/server/core/config/index.ts";
-import { type Detection, DetectorError, type DetectorInput } from "../../../../../src/server/core/guardrails/index.ts";
+import {
+  type Detection,
+  DetectorError,
+  type DetectorInput,
+  MAX_RAW_FINDINGS,
+} from "../../../../../src/server/core/guardrails/index.ts";
 import {
   createPiiDetector,
   type PoolOptions,
@@ -66,6 +71,15 @@ test("short texts are scanned synchronously and longer ones on a thread, with th
   const windows = [{ start: 0, end: 9 }];
   const outside = await detector.detect([{ ...scanned(ofUnits(3_000)), windows }], [], never);
   assert.deepEqual(outside, [[]]);
+});
+
+test("a text with too many matches is refused without being read to its end, on a thread and without one", async () => {
+  const { detector, read } = opened({ threads: 1 }, configOf({ entities: ["EMAIL_ADDRESS"] }));
+  const text = "ab@example.com ".repeat(2 * MAX_RAW_FINDINGS + 1);
+  await assert.rejects(read([text]), isError("excess"));
+  assert.throws(() => detector.detectSync?.([scanned(text)]), isError("excess"));
+  const [found] = await read(["ab@example.com ".repeat(MAX_RAW_FINDINGS)]);
+  assert.equal(found?.length, MAX_RAW_FINDINGS);
 });
 
 test("calls take turns, so a short one does not wait for all of a long one, and a long text leaves a thread free", async () => {
