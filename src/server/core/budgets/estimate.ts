@@ -44,8 +44,8 @@ type Estimate =
  * has ended; then the upper bound is reserved, so that the first use of a bucket does not exceed it.
  *
  * For a request that does not state its maximum output, the upper bound is the cost at the usual maximum of models, but at most
- * the whole limit, and at least one unit, so that a limit of 0 refuses it. If less than that is left, the request may run alone with all of it, provided that at least `average` is
- * left, or, without an average, the cost of its text at four bytes per token.
+ * the whole limit, and at least one unit, so that a limit of 0 refuses it. If less than that is left, the request may run alone
+ * with all of it, provided that at least `average` is left, or, without an average, the cost of its text at four bytes per token.
  */
 export function estimate(
   { cost, costType, limit }: Pick<BudgetRule, "cost" | "costType" | "limit">,
