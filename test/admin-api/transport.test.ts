@@ -59,10 +59,10 @@ const asking = (accepted: string, seen: unknown[]): RequestListener => {
 };
 
 /** Returns the tokens one after the other and records its calls. */
-const sourceOf = (asked: unknown[], ...tokens: readonly (string | undefined)[]): Token => {
+const sourceOf = (requests: unknown[], ...tokens: readonly (string | undefined)[]): Token => {
   const left = [...tokens];
   return async (options) => {
-    asked.push(options?.renew === true ? "renew" : "give");
+    requests.push(options?.renew === true ? "renew" : "give");
     return left.shift();
   };
 };
@@ -96,7 +96,7 @@ test("sequential requests share a connection, even after a refusal", async (t) =
 
 test("a refused token is renewed once and the request repeated, with any repeatable body", async (t) => {
   const seen: unknown[] = [];
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const { url } = await serve(t, asking("new", seen));
   const parts = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from("par");
@@ -109,11 +109,11 @@ test("a refused token is renewed once and the request repeated, with any repeata
     [parts, "parts"],
   ] as const) {
     seen.length = 0;
-    asked.length = 0;
-    const transport = open(t, url, sourceOf(asked, "old", "new"));
+    requests.length = 0;
+    const transport = open(t, url, sourceOf(requests, "old", "new"));
     const status = await transport.exchange({ method: "POST", path: "/", body }, (answer) => answer.status);
     assert.equal(status, 200);
-    assert.deepEqual(asked, ["give", "renew"]);
+    assert.deepEqual(requests, ["give", "renew"]);
     assert.deepEqual(seen, [
       ["Bearer old", text],
       ["Bearer new", text],
@@ -136,23 +136,23 @@ for (const [title, tokens] of [
 
 test("a renewed token that is refused again is not renewed again", async (t) => {
   const seen: unknown[] = [];
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const { url } = await serve(t, asking("another", seen));
-  const transport = open(t, url, sourceOf(asked, "old", "new", "newer"));
+  const transport = open(t, url, sourceOf(requests, "old", "new", "newer"));
   assert.equal(await transport.exchange({ method: "GET", path: "/" }, ({ status }) => status), 401);
-  assert.deepEqual([asked, seen.length], [["give", "renew"], 2]);
+  assert.deepEqual([requests, seen.length], [["give", "renew"], 2]);
 });
 
 test("a body that can be read only once is not sent twice", async (t) => {
   const seen: unknown[] = [];
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const { url } = await serve(t, asking("new", seen));
-  const transport = open(t, url, sourceOf(asked, "old", "new"));
+  const transport = open(t, url, sourceOf(requests, "old", "new"));
   const body = (async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from("once");
   })();
   assert.equal(await transport.exchange({ method: "POST", path: "/", body }, ({ status }) => status), 401);
-  assert.deepEqual([asked, seen], [["give"], [["Bearer old", "once"]]]);
+  assert.deepEqual([requests, seen], [["give"], [["Bearer old", "once"]]]);
 });
 
 test("calls refused at the same time share one renewal", async (t) => {

@@ -12,10 +12,10 @@ interface StandIn {
   readonly socket: string;
   /** A folder removed with the test. */
   readonly directory: string;
-  readonly requests: readonly Asked[];
+  readonly requests: readonly ReceivedRequest[];
 }
 
-interface Asked {
+interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly type: string | undefined;
@@ -23,16 +23,16 @@ interface Asked {
   readonly body: string;
 }
 
-type Answer = (asked: Asked, response: ServerResponse) => void;
+type Answer = (received: ReceivedRequest, response: ServerResponse) => void;
 
 export async function standIn(t: TestContext, answer: Answer): Promise<StandIn> {
   const directory = await mkdtemp(join(tmpdir(), "gateway-verb-"));
   const socket = join(directory, "s");
-  const requests: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   await listen(t, socket, async (request, response) => {
-    const asked = await askedOf(request);
-    requests.push(asked);
-    answer(asked, response);
+    const received = await askedOf(request);
+    requests.push(received);
+    answer(received, response);
   });
   t.after(() => rm(directory, { recursive: true, force: true }));
   return { socket, directory, requests };
@@ -55,7 +55,7 @@ async function listen(t: TestContext, at: string | number, listener: RequestList
   return typeof at === "string" ? 0 : (server.address() as AddressInfo).port;
 }
 
-async function askedOf(request: IncomingMessage): Promise<Asked> {
+async function askedOf(request: IncomingMessage): Promise<ReceivedRequest> {
   let body = "";
   for await (const part of request.setEncoding("latin1")) body += part;
   const { method = "", url = "", headers } = request;

@@ -69,9 +69,9 @@ for (const [args, message] of USAGE) {
 }
 
 test("help goes to stdout and exits with 0, however it is requested", async () => {
-  const asked = [["help"], ["-h"], ["-help"], ["--help"]];
+  const commands = [["help"], ["-h"], ["-help"], ["--help"]];
   const answers = await Promise.all(
-    asked.map(async (args) => {
+    commands.map(async (args) => {
       const io = bufferIo();
       assert.equal(await execute(args, io), 0);
       assert.equal(io.err(), "");

@@ -81,7 +81,7 @@ async function follow(page: string, shell: ShellSession, folder: string, blocks:
     const shown = blocks.slice(at + 1, next === -1 ? undefined : next);
     const run = async () => withPagePorts(await shell.run(commandsOf(block.text, lastId)));
     let printed = await run();
-    // What a node shows is gathered from its worker processes and from other nodes, so it may be a moment old.
+    // A node gathers what it shows from its worker processes and from other nodes, so it may be a moment old.
     const deadline = performance.now() + (ONLY_READS.test(block.text) ? CATCH_UP_MS : 0);
     while (shown.some(({ text }) => faultOf(text, printed) !== undefined) && performance.now() < deadline) {
       await setTimeout(CATCH_UP_PAUSE_MS);

@@ -119,8 +119,8 @@ for (const [model, by, threads] of [
 
 test("continuing a thread without a thread store answers 404 in the SDK's error format", async () => {
   const thread = { type: "continue" as const, previous_message_id: "msg_1" };
-  const asked = { model: "to-compat", max_tokens: 500, messages, thread };
-  const error = await anthropic.beta.messages.create(asked).then(
+  const request = { model: "to-compat", max_tokens: 500, messages, thread };
+  const error = await anthropic.beta.messages.create(request).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -176,13 +176,13 @@ test("a refusal names the field, the model and the remedy", async () => {
 test("a tool that is strict by default is not refused unless the caller's profile requires strictness", async () => {
   const parameters = { type: "object", properties: {}, additionalProperties: false, required: [] };
   const tools = [{ type: "function" as const, function: { name: "now", strict: true, parameters } }];
-  const asked = { messages, tools, parallel_tool_calls: false };
-  const { response } = await openai.chat.completions.create({ model: "to-plain", ...asked }).withResponse();
+  const request = { messages, tools, parallel_tool_calls: false };
+  const { response } = await openai.chat.completions.create({ model: "to-plain", ...request }).withResponse();
   assert.match(response.headers.get("x-gateway-fidelity-losses") ?? "", /strict_tools/);
   const { openai: demanding } = clientsOf(gateway.url, strict);
-  const refused = await raisedBy(demanding.chat.completions.create({ model: "to-plain", ...asked }));
+  const refused = await raisedBy(demanding.chat.completions.create({ model: "to-plain", ...request }));
   assert.match(refused.message, /strict_tools, which the caller's profile requires/);
-  assert.ok(await demanding.chat.completions.create({ model: "to-messages", ...asked }));
+  assert.ok(await demanding.chat.completions.create({ model: "to-messages", ...request }));
 });
 
 test("the losses header names each omitted field, and nothing that was forwarded", async () => {
@@ -207,10 +207,10 @@ test("a path that begins with /v1 twice is explained in the client's own error f
 });
 
 test("a translated stream begins with an estimated input count and ends with the provider's count", async () => {
-  const asked = { model: "to-compat", max_tokens: 500, messages };
-  const { usage } = await anthropic.messages.create(asked);
+  const request = { model: "to-compat", max_tokens: 500, messages };
+  const { usage } = await anthropic.messages.create(request);
   let [first, last] = [0, 0];
-  for await (const event of await anthropic.messages.create({ ...asked, stream: true })) {
+  for await (const event of await anthropic.messages.create({ ...request, stream: true })) {
     if (event.type === "message_start") first = event.message.usage.input_tokens;
     if (event.type === "message_delta") last = event.usage.input_tokens ?? -1;
   }

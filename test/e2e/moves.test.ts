@@ -53,7 +53,7 @@ interface Outcome {
   readonly text: string;
   readonly provider: string | null;
   readonly attempts: string | null;
-  readonly asked: readonly [number, number];
+  readonly requestCounts: readonly [number, number];
 }
 
 async function ask(scripts: { first: Script; second?: Script }, body: object = { model: "m" }): Promise<Outcome> {
@@ -66,14 +66,14 @@ async function ask(scripts: { first: Script; second?: Script }, body: object = {
     text: await answer.text(),
     provider: answer.headers.get("x-gateway-provider"),
     attempts: answer.headers.get("x-gateway-attempts"),
-    asked: [first.requests.length - before[0], second.requests.length - before[1]],
+    requestCounts: [first.requests.length - before[0], second.requests.length - before[1]],
   };
 }
 
 const moved = { status: 200, text: '{"by":"second"}', provider: "second" };
 
 test("retries run out before failover, and a candidate of another dialect is skipped", async () => {
-  assert.deepEqual(await ask({ first: failing(503) }), { ...moved, attempts: "4", asked: [3, 1] });
+  assert.deepEqual(await ask({ first: failing(503) }), { ...moved, attempts: "4", requestCounts: [3, 1] });
   assert.equal(messagesOnly.requests.length, 0);
 });
 
@@ -97,7 +97,7 @@ test("a provider that recovers answers the request itself", async () => {
     text: "mine",
     provider: "first",
     attempts: "2",
-    asked: [2, 0],
+    requestCounts: [2, 0],
   });
 });
 
@@ -112,7 +112,11 @@ test("a 429 is retried after exactly the wait it names, and not at all above the
   assert.equal((await ask({ first: busy })).provider, "first");
   const waitedMs = performance.now() - startedAt;
   assert.ok(waitedMs >= 395 && waitedMs < 900 + 4 * plainMs, `waited ${waitedMs} ms, ${plainMs} ms without`);
-  assert.deepEqual(await ask({ first: failing(429, "retry-after: 2") }), { ...moved, attempts: "2", asked: [1, 1] });
+  assert.deepEqual(await ask({ first: failing(429, "retry-after: 2") }), {
+    ...moved,
+    attempts: "2",
+    requestCounts: [1, 1],
+  });
 });
 
 test("if all providers fail, the last one's own answer is returned", async () => {
@@ -125,20 +129,20 @@ test("if all providers fail, the last one's own answer is returned", async () =>
 test("a refusal other than 429 never fails over", async () => {
   for (const status of [400, 401, 403, 404, 413, 422]) {
     const outcome = await ask({ first: failing(status) });
-    assert.deepEqual([outcome.status, outcome.text, outcome.asked], [status, "no", [1, 0]]);
+    assert.deepEqual([outcome.status, outcome.text, outcome.requestCounts], [status, "no", [1, 0]]);
   }
 });
 
 test("silence beyond the first-byte timeout fails over at once, since retry has no trigger for it", async () => {
-  assert.deepEqual(await ask({ first: () => undefined }), { ...moved, attempts: "2", asked: [1, 1] });
+  assert.deepEqual(await ask({ first: () => undefined }), { ...moved, attempts: "2", requestCounts: [1, 1] });
 });
 
 test("a connection cut before the headers is retried, then failed over", async () => {
   const cut = await ask({ first: (socket) => socket.destroy() });
   // The first attempt may use a reused connection, and is then repeated once over a new one.
-  const { asked } = cut;
-  assert.ok(asked[0] === 3 || asked[0] === 4, `${asked[0]} requests`);
-  assert.deepEqual(cut, { ...moved, attempts: "4", asked: [asked[0], 1] });
+  const { requestCounts } = cut;
+  assert.ok(requestCounts[0] === 3 || requestCounts[0] === 4, `${requestCounts[0]} requests`);
+  assert.deepEqual(cut, { ...moved, attempts: "4", requestCounts: [requestCounts[0], 1] });
 });
 
 const stream =
@@ -153,7 +157,7 @@ test("an error as the first event of a stream fails over, and one after it does 
   const overloaded = '{"error":{"message":"busy","type":"server_error","code":null}}';
   assert.equal((await ask({ first: stream(overloaded) }, { model: "m", stream: true })).provider, "second");
   const late = await ask({ first: stream('{"choices":[]}', overloaded) }, { model: "m", stream: true });
-  assert.deepEqual([late.provider, late.asked], ["first", [1, 0]]);
+  assert.deepEqual([late.provider, late.requestCounts], ["first", [1, 0]]);
   assert.equal(late.text, `data: {"choices":[]}\n\ndata: ${overloaded}\n\n`);
   const mistaken = '{"error":{"message":"no","type":"invalid_request_error","code":null}}';
   assert.equal((await ask({ first: stream(mistaken) }, { model: "m", stream: true })).provider, "first");

@@ -67,13 +67,14 @@ const tuned = await mint(node, "tuned", { profile: "tuned" });
 
 const body = (model: string) => ({ model, messages: [{ role: "user", content: "hello" }] });
 const ask = (model: string, by = key) => say(gateway, { key: by, body: body(model) });
-const asked = (): readonly number[] => servers.map(({ requests }) => requests);
-const added = (before: readonly number[]): readonly number[] => asked().map((count, n) => count - (before[n] ?? 0));
+const requestCounts = (): readonly number[] => servers.map(({ requests }) => requests);
+const added = (before: readonly number[]): readonly number[] =>
+  requestCounts().map((count, n) => count - (before[n] ?? 0));
 const members = async (name: string): Promise<number> =>
   (await node.client.call("list_backends")).items.find((it) => it.name === name)?.members ?? -1;
 
 test("requests go to the members by round robin, under the pool's name", async () => {
-  const before = asked();
+  const before = requestCounts();
   for (let n = 0; n < 9; n += 1) assert.equal((await ask("gpu")).status, 200);
   const [first = 0, second = 0, third = 0, ...none] = added(before);
   assert.deepEqual([first + second + third, none], [9, [0, 0, 0]]);
@@ -132,7 +133,7 @@ test("the members of a pool are listed one by one, and a provider that is not a 
 });
 
 test("a profile's subset applies wherever its request goes", async () => {
-  const before = asked();
+  const before = requestCounts();
   for (let n = 0; n < 4; n += 1) assert.equal((await ask("gpu", tuned)).status, 200);
   // The requested pool has no such subset, so the next one that has it serves.
   for (let n = 0; n < 4; n += 1) {
@@ -189,7 +190,7 @@ test("members come and go under load, and only requests on a killed one fail", a
   const clients = Array.from({ length: 8 }, client);
   const to = async (...last: readonly number[]): Promise<void> => {
     dns.names.set("churn.test", { addresses: at(...last) });
-    const before = asked();
+    const before = requestCounts();
     await eventually(`${last.length} members`, async () => (await members("churn")) === last.length);
     await eventually("requests at each of them", () => last.every((n) => (added(before)[n - 2] ?? 0) > 0));
   };
@@ -200,7 +201,7 @@ test("members come and go under load, and only requests on a killed one fail", a
   assert.deepEqual([...outcomes.keys()], [200]);
   const gone = servers[1];
   assert.ok(gone);
-  const before = asked();
+  const before = requestCounts();
   await gone.kill();
   await eventually("requests at the others", () => (added(before)[0] ?? 0) > 50);
   const broken = [...outcomes].filter(([status]) => status !== 200);
@@ -212,7 +213,7 @@ test("members come and go under load, and only requests on a killed one fail", a
   const failures = await readMetrics(gateway);
   assert.ok(sumOf(failures, "gateway_pool_connect_failures_total", { provider: "churn" }) > 0);
   await gone.revive();
-  const later = asked();
+  const later = requestCounts();
   await eventually("requests at the one that is back", () => (added(later)[1] ?? 0) > 5);
   isOver = true;
   await Promise.all(clients);
@@ -250,7 +251,7 @@ test("a name that resolves to nothing, to blocked addresses or to the gateway it
 });
 
 test("a name that resolved to other hosts is not accepted when it points to this machine", async () => {
-  const before = asked();
+  const before = requestCounts();
   dns.names.set("moving.test", { addresses: at(2) });
   await eventually("the answer was looked at", async () => {
     const series = await readMetrics(gateway);

@@ -27,11 +27,11 @@ const proxied = clientsOf(gateway.url);
 function same(name: string, expected: RegExp, run: (clients: Clients) => Promise<unknown>): void {
   test(`${name}: the result through the gateway equals the direct one`, async () => {
     await forget();
-    const asked = await outcomeOf(direct, run);
+    const answer = await outcomeOf(direct, run);
     await forget();
     const through = await outcomeOf(proxied, run);
-    assert.match(JSON.stringify(asked), expected);
-    assert.deepEqual(through, asked);
+    assert.match(JSON.stringify(answer), expected);
+    assert.deepEqual(through, answer);
   });
 }
 
@@ -78,8 +78,8 @@ for (const isStreamed of [false, true]) {
       isStreamed
         ? openai.chat.completions.stream({ ...body, stream: true }).finalChatCompletion()
         : openai.chat.completions.create(body);
-    const asked = await complete({ ...chat(), tools: [CHAT_TOOL] });
-    const message = asked.choices[0]?.message;
+    const answer = await complete({ ...chat(), tools: [CHAT_TOOL] });
+    const message = answer.choices[0]?.message;
     const call = message?.tool_calls?.[0];
     assert.ok(message !== undefined && call !== undefined);
     const turns: OpenAI.ChatCompletionMessageParam[] = [
@@ -87,7 +87,7 @@ for (const isStreamed of [false, true]) {
       { role: "assistant", content: null, tool_calls: [call] },
       { role: "tool", tool_call_id: call.id, content: "Sunny" },
     ];
-    return [asked, await complete({ ...chat(), messages: turns, tools: [CHAT_TOOL] })];
+    return [answer, await complete({ ...chat(), messages: turns, tools: [CHAT_TOOL] })];
   });
 
   for (const sdk of ["anthropic", "classic"] as const) {
@@ -95,8 +95,8 @@ for (const isStreamed of [false, true]) {
       const client = clients[sdk];
       const complete = (body: Anthropic.MessageCreateParamsNonStreaming) =>
         isStreamed ? client.messages.stream(body).finalMessage() : client.messages.create(body);
-      const asked = await complete({ ...ask(), tools: [MESSAGES_TOOL] });
-      const call = asked.content.find((block) => block.type === "tool_use");
+      const answer = await complete({ ...ask(), tools: [MESSAGES_TOOL] });
+      const call = answer.content.find((block) => block.type === "tool_use");
       assert.ok(call?.type === "tool_use");
       const { id, name, input } = call;
       const turns: Anthropic.MessageParam[] = [
@@ -104,7 +104,7 @@ for (const isStreamed of [false, true]) {
         { role: "assistant", content: [{ type: "tool_use", id, name, input }] },
         { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "Sunny" }] },
       ];
-      return [asked, await complete({ ...ask(), messages: turns, tools: [MESSAGES_TOOL] })];
+      return [answer, await complete({ ...ask(), messages: turns, tools: [MESSAGES_TOOL] })];
     });
   }
 }

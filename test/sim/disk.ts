@@ -59,7 +59,7 @@ export interface SimDisk {
    */
   damage(kind: "lost-end" | "flipped-bit", random: Random): void;
   /**
-   * What a node checks before it starts: every entry by checksum and chain, and the guard file, which records how far
+   * Checks of a node before it starts: every entry by checksum and chain, and the guard file, which records how far
    * log and term were synced (cluster reference, 3.3).
    */
   isWhole(): boolean;

@@ -68,7 +68,7 @@ export interface Plan {
   readonly snapshot: { readonly everyEntries: number; readonly trailing: number };
   /** Chance, at each change of leader, that the new leader is slow to apply and is asked for changes meanwhile. */
   readonly eagerChance: number;
-  /** What stays broken when faults stop. */
+  /** Faults that remain once no new ones are injected. */
   readonly remains: "nothing" | "crashed" | "isolated" | "deaf" | "mute" | "half-linked";
   /** Whether a crash may remove the end of a node's synced log. */
   readonly damage: boolean;

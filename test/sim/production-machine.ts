@@ -1,6 +1,6 @@
 /**
  * The production state machine with one extra command, used in a share of the runs. Its envelope, sessions, rows,
- * digest and reload from rows are thereby subject to the same faults as the log.
+ * digest and reload from rows are then subject to the same faults as the log.
  */
 
 import type { CommandRule, State } from "../../src/server/core/state/index.ts";

@@ -14,7 +14,7 @@ import { runningNodes, type SimNode, type World } from "./world.ts";
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** What the node's process knows about its peers; nothing at its start. */
+/** Knowledge that the node's process has of its peers; empty at its start. */
 export function peersOf(node: SimNode): ReplicaPeers {
   const known = (id: string): string => String(node.storages.get(id) ?? 0);
   return createPeers({

@@ -116,20 +116,20 @@ export function comeToRest(world: World, { admin, clients, step }: Simulated): {
 /** A leader that is asked to hand over to a healthy voter does so in the next term, without another campaign. */
 function handOver(
   world: World,
-  scene: {
+  simulated: {
     readonly leader: SimNode;
     readonly broken: ReadonlySet<string>;
     until(timeouts: number, what: string, holds: () => boolean): void;
   },
 ): void {
-  const { leader, broken } = scene;
+  const { leader, broken } = simulated;
   const others = leader.configuration.voters.map(String).filter((id) => id !== leader.id && !broken.has(id));
   if (others.length === 0 || !leader.configuration.voters.includes(leader.id)) return;
   const to = world.random.pick(others);
   const { term } = leader.seen;
   world.trace.note(world.now, leader.id, "is to hand over to", to);
   world.scheduleOn(leader, 0, () => leader.driver?.transferLeader(to));
-  scene.until(SETTLES_WITHIN, `no transfer to ${to}`, () => leaderOf(world)?.id === to);
+  simulated.until(SETTLES_WITHIN, `no transfer to ${to}`, () => leaderOf(world)?.id === to);
   const now = leaderOf(world)!.seen.term;
   must(now === term + 1, "transfer", () => `${leader.id} led term ${term}, ${to} leads ${now}`);
 }
@@ -137,13 +137,13 @@ function handOver(
 /** A voter that is cut off for a while raises no term, and deposes nobody when it returns. */
 function disturb(
   world: World,
-  scene: {
+  simulated: {
     readonly leader: SimNode;
     readonly broken: ReadonlySet<string>;
     wait(timeouts: number, check?: () => void): void;
   },
 ): void {
-  const { leader, broken } = scene;
+  const { leader, broken } = simulated;
   const { net, nodes, random, trace } = world;
   const others = leader.configuration.voters.map(String).filter((id) => id !== leader.id && !broken.has(id));
   if (others.length === 0) return;
@@ -162,12 +162,12 @@ function disturb(
     net.cut(other, lost);
     net.cut(lost, other);
   }
-  scene.wait(SETTLES_WITHIN, isUndisturbed);
+  simulated.wait(SETTLES_WITHIN, isUndisturbed);
   for (const other of members) {
     net.mend(other, lost);
     net.mend(lost, other);
   }
-  scene.wait(SETTLES_WITHIN, isUndisturbed);
+  simulated.wait(SETTLES_WITHIN, isUndisturbed);
 }
 
 /**

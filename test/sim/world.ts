@@ -52,7 +52,7 @@ interface Seen {
   commit: number;
   applied: number;
   role: Role;
-  /** Of a leader, by member. */
+  /** Match index of each member, on a leader. */
   readonly match: Map<NodeId, number>;
   matchTerm: number;
 }

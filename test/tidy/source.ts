@@ -29,7 +29,7 @@ export function read(path: string): string {
 }
 
 export interface Import {
-  /** As written between the quotes. */
+  /** Text between the quotes. */
   readonly specifier: string;
   /** For a relative specifier, the imported file from the root. */
   readonly target: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Which unit may import which: the architecture's table, as data. Changing the architecture means changing this table.
+ * The architecture's table of imports that are allowed between units, as data. Changing the architecture means changing this table.
  *
  * A unit is a folder of src/ with one entry point, its `index.ts`; its subfolders belong to it. Every unit may import
  * `base`; only a unit's index may be imported from outside.
@@ -33,7 +33,7 @@ const CORE = {
 const PARTS = {
   "server/audit": [],
   "server/telemetry": [],
-  // Which addresses are reached through a forward proxy, and the connection through it.
+  // The addresses that are reached through a forward proxy, and the connection through it.
   "server/forward-proxy": [],
   // Accounting of the bytes held for requests.
   "server/memory": [],

@@ -9,7 +9,7 @@ export interface Point {
 export type Growth = "flat" | "linear";
 
 export interface Curve {
-  /** What is counted: keys, providers, budgets, rules. */
+  /** Objects that are counted: keys, providers, budgets, rules. */
   readonly of: string;
   readonly figure: string;
   readonly unit: string;

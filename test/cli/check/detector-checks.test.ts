@@ -65,7 +65,7 @@ test("an analyzer is asked for its health, its entities, and about a text", asyn
   assert.match(out, /^fail {2}detector other: its server answered what is not JSON$/m);
   assert.match(out, /^fail {2}detector gone: the request to its server failed: nothing listens there$/m);
   assert.deepEqual(
-    good.asked.map(({ path, headers }) => [path, headers["x-key"]]),
+    good.received.map(({ path, headers }) => [path, headers["x-key"]]),
     ["/health", "/supportedentities?language=de", "/analyze"].map((path) => [path, KEY]),
   );
   assert.ok(!out.includes(KEY));
@@ -124,7 +124,7 @@ test("judges judge a text, and labels and text are proven to reach guards", asyn
       out,
     );
   }
-  const sent = safety.asked.flatMap(({ path, body }) =>
+  const sent = safety.received.flatMap(({ path, body }) =>
     path.endsWith("/models") ? [] : [(body["chat_template_kwargs"] as { custom_taxonomy: string }).custom_taxonomy],
   );
   // Two with its own policy, one with another, and the text itself.
@@ -163,7 +163,7 @@ test("a detector whose secret is stored in the cluster is not called with anothe
     const message = `note  detector ${name}: not tested, since its credential is sealed in the cluster`;
     assert.ok(out.split("\n").includes(message), out);
   }
-  const paths = [judge, spare, analyzer].map(({ asked }) => asked.map(({ path }) => path));
+  const paths = [judge, spare, analyzer].map(({ received }) => received.map(({ path }) => path));
   assert.deepEqual(paths, [[], ["/v1/models"], []]);
 });
 

@@ -136,9 +136,9 @@ test("the provider's description is printed and shown as plain text", async (t) 
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const attempt = startLogin({ home, url: gateway.url });
-  const asked = new URL(await attempt.address).searchParams;
-  const back = new URL(asked.get("redirect_uri") ?? "");
-  back.searchParams.set("state", asked.get("state") ?? "");
+  const query = new URL(await attempt.address).searchParams;
+  const back = new URL(query.get("redirect_uri") ?? "");
+  back.searchParams.set("state", query.get("state") ?? "");
   back.searchParams.set("iss", provider.issuer);
   back.searchParams.set("error", "server_error");
   back.searchParams.set("error_description", "<script>alert(1)</script>\u001b[2J\r\nSigned in");
@@ -153,10 +153,10 @@ test("a code from another issuer is not redeemed", async (t) => {
   const provider = await startOidc(t);
   const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
   const attempt = startLogin({ home, url: gateway.url });
-  const asked = new URL(await attempt.address).searchParams;
-  const back = new URL(asked.get("redirect_uri") ?? "");
+  const query = new URL(await attempt.address).searchParams;
+  const back = new URL(query.get("redirect_uri") ?? "");
   back.search = String(
-    new URLSearchParams({ state: asked.get("state") ?? "", iss: "https://evil.example", code: "stolen" }),
+    new URLSearchParams({ state: query.get("state") ?? "", iss: "https://evil.example", code: "stolen" }),
   );
   await fetch(back);
   assert.equal(await attempt.ended, 1);

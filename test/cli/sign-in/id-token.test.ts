@@ -29,10 +29,10 @@ for (const [what, forgery, message] of TABLE) {
     const provider = await startLyingProvider(t);
     const gateway = await startGateway(t, offer({ issuer: provider.issuer }));
     const attempt = startLogin({ home, url: gateway.url });
-    const asked = new URL(await attempt.address).searchParams;
-    await provider.prepare(asked.get("nonce") ?? "", forgery());
-    const back = new URL(asked.get("redirect_uri") ?? "");
-    back.search = String(new URLSearchParams({ code: "code", state: asked.get("state") ?? "" }));
+    const query = new URL(await attempt.address).searchParams;
+    await provider.prepare(query.get("nonce") ?? "", forgery());
+    const back = new URL(query.get("redirect_uri") ?? "");
+    back.search = String(new URLSearchParams({ code: "code", state: query.get("state") ?? "" }));
     const page = await (await fetch(back)).text();
     assert.equal(await attempt.ended, message === undefined ? 0 : 1, attempt.io.err());
     if (message !== undefined) assert.match(attempt.io.err(), message);

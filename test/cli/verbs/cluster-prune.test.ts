@@ -31,9 +31,9 @@ test("the first address that answers is used, and those before it are reported",
   const gone = await testServer(context, keeps);
   await gone.server.close();
   const there = await testServer(context, keeps);
-  let asked = 0;
+  let requestCount = 0;
   const unasked = await testServer(context, () => {
-    asked += 1;
+    requestCount += 1;
     return { kind: "result", header: { members: [] } };
   });
   const io = ioOf();
@@ -42,7 +42,7 @@ test("the first address that answers is used, and those before it are reported",
   assert.equal(io.out(), "n1\n");
   assert.match(io.err(), new RegExp(`^${gone.address}: .*ECONNREFUSED`));
   assert.match(io.err(), /One member remains\.\n$/);
-  assert.equal(asked, 0);
+  assert.equal(requestCount, 0);
 });
 
 test("a refusal of the cluster is final: its message, status 1, and no other address is tried", async (context) => {
@@ -56,17 +56,17 @@ test("a refusal of the cluster is final: its message, status 1, and no other add
 });
 
 test("a cluster without a leader is retried, round after round", async (context) => {
-  let asked = 0;
+  let requestCount = 0;
   const { address } = await testServer(context, (request, signal) => {
-    asked += 1;
-    return asked < 3 ? refuses("no_leader")(request, signal) : keeps(request, signal);
+    requestCount += 1;
+    return requestCount < 3 ? refuses("no_leader")(request, signal) : keeps(request, signal);
   });
   const io = ioOf();
   assert.equal(await prune({ addr: address, keep: "n1", attempts: 3 }, io, 1), 0);
   assert.equal(io.err().match(/no_leader/g)?.length, 2);
-  asked = 0;
+  requestCount = 0;
   assert.equal(await prune({ addr: address, keep: "n1", attempts: 2 }, ioOf(), 1), 1);
-  assert.equal(asked, 2);
+  assert.equal(requestCount, 2);
 });
 
 test("no answering address after the requested number of rounds exits with status 3", async (context) => {

@@ -95,13 +95,13 @@ test("a declared model is fetched, verified and scored, and the next run needs n
     fail(answer, 500);
     return true;
   };
-  const asked = hub.seen.length;
+  const requestCount = hub.seen.length;
   const second = await gateway(dir, EVAL);
   assert.deepEqual([second.status, second.err, second.out], [0, "", first.out]);
   const shown = await gateway(dir, ["inspect", "-config", "node.yaml", "-json", "I am Alice Miller"]);
   assert.deepEqual([shown.status, shown.err], [0, ""]);
   assert.equal(JSON.parse(shown.out).segments[0].text, "I am <PERSON>");
-  assert.equal(hub.seen.length, asked);
+  assert.equal(hub.seen.length, requestCount);
 });
 
 test("wrong bytes are refused with the model's name and leave nothing behind", { skip: missing }, async (t) => {
@@ -222,13 +222,13 @@ const env = { JUDGES_KEY: KEY };
 
 test("a judge is called through its provider, and its cost is printed", async (t) => {
   judge.answer = verdict;
-  const before = judge.asked.length;
+  const before = judge.received.length;
   const { status, out, err } = await gateway(await judged(t), [...JUDGE, "c.jsonl"], { env });
   assert.equal(status, 0, err);
   const { labels } = JSON.parse(out);
   assert.deepEqual([labels.tp, labels.fp, labels.fn], [1, 0, 1]);
-  assert.equal(judge.asked.length - before, 3);
-  assert.equal(judge.asked.at(-1)?.headers.authorization, `Bearer ${KEY}`);
+  assert.equal(judge.received.length - before, 3);
+  assert.equal(judge.received.at(-1)?.headers.authorization, `Bearer ${KEY}`);
   assert.match(
     err,
     /note: the detector "llm" sends texts to the model small of judges: each is a call like those of clients\n/,
@@ -239,10 +239,10 @@ test("a judge is called through its provider, and its cost is printed", async (t
 
 test("one detector is scored without calling the others", async (t) => {
   judge.answer = verdict;
-  const before = judge.asked.length;
+  const before = judge.received.length;
   const { status, err } = await gateway(await judged(t), [...JUDGE, "-detector", "pii", "c.jsonl"], { env });
   assert.deepEqual([status, err], [0, ""]);
-  assert.equal(judge.asked.length, before);
+  assert.equal(judge.received.length, before);
 });
 
 test("a judge with invalid answers fails the case and never passes it", async (t) => {
@@ -263,7 +263,7 @@ test("a failing judge provider fails over, under the other's model name", async 
   const { status, err } = await gateway(await judged(t), [...JUDGE, "-limit", "1", "c.jsonl"], { env });
   assert.equal(status, 0, err);
   assert.equal(isFirst, false);
-  assert.equal(judge.asked.at(-1)?.body["model"], "smaller");
+  assert.equal(judge.received.at(-1)?.body["model"], "smaller");
   assert.match(err, /was called once, with 11 tokens/);
 });
 

@@ -145,7 +145,7 @@ const FILES: Readonly<Record<string, string>> = {
   node: "listen: 127.0.0.1:8080\ndeployment: deployment.yaml\ncluster: { data_dir: data }\n",
 };
 
-/** What the refusal of each file says. */
+/** Expected refusal of each file. */
 const LOOKS_LIKE: Readonly<Record<string, string>> = {
   litellm: "a LiteLLM configuration",
   portkey: "a Portkey configuration",

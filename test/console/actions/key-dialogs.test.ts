@@ -159,11 +159,13 @@ test("the mint dialog describes the key as it is typed", () => {
 });
 
 test("the text of a minted key is shown as the secret and in no message", async (t) => {
-  const { client, asked } = await openKeyEndpoint(t, [{ ...key({ name: "new" }), key: CANARY }]);
+  const { client, received } = await openKeyEndpoint(t, [{ ...key({ name: "new" }), key: CANARY }]);
   const [action] = actionsOf(mintDialog(CONTEXT), CONTEXT, { name: "new" });
   const outcome = await action?.run(client, { idempotencyKey: "once" });
   assert.deepEqual(outcome, { message: "new minted; its text is shown this once", secret: CANARY });
-  assert.deepEqual(asked, [{ method: "POST", url: "/admin/v1/keys", idempotencyKey: "once", body: { name: "new" } }]);
+  assert.deepEqual(received, [
+    { method: "POST", url: "/admin/v1/keys", idempotencyKey: "once", body: { name: "new" } },
+  ]);
 });
 
 test("a repeated mint without a text says how to get one", async (t) => {
@@ -215,17 +217,17 @@ test("a key that was revoked meanwhile cannot be revoked again", () => {
 });
 
 test("a revoked key is reported by name", async (t) => {
-  const { client, asked } = await openKeyEndpoint(t, [undefined]);
+  const { client, received } = await openKeyEndpoint(t, [undefined]);
   const [action] = actionsOf(revokeDialog(["ci-main"]), CONTEXT);
   assert.deepEqual(await action?.run(client, { idempotencyKey: "k" }), { message: "ci-main revoked" });
   assert.deepEqual(
-    asked.map(({ method, url }) => `${method} ${url}`),
+    received.map(({ method, url }) => `${method} ${url}`),
     ["DELETE /admin/v1/keys/ci-main"],
   );
 });
 
 test("rotation is confirmed by name, warns about callers, and shows the new text once", async (t) => {
-  const { client, asked } = await openKeyEndpoint(t, [{ ...key(), key: CANARY }, key()]);
+  const { client, received } = await openKeyEndpoint(t, [{ ...key(), key: CANARY }, key()]);
   const dialog = rotateDialog("ci-main");
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ci-main");
   assert.equal(
@@ -240,7 +242,7 @@ test("rotation is confirmed by name, warns about callers, and shows the new text
   const repeated = await action?.run(client, { idempotencyKey: "a" });
   assert.equal(repeated?.secret, undefined);
   assert.match(repeated?.message ?? "", /cannot be shown again/);
-  assert.equal(asked[0]?.url, "/admin/v1/keys/ci-main/rotate");
+  assert.equal(received[0]?.url, "/admin/v1/keys/ci-main/rotate");
 });
 
 test("a new expiry is shown beside the current one", () => {

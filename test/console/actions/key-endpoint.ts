@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import type { TestContext } from "node:test";
 import { type AdminClient, createAdminClient } from "../../../src/admin-api/index.ts";
 
-interface Asked {
+interface ReceivedRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly idempotencyKey: string | string[] | undefined;
@@ -17,17 +17,17 @@ interface Asked {
 export async function openKeyEndpoint(
   t: TestContext,
   answers: readonly unknown[],
-): Promise<{ readonly client: AdminClient; readonly asked: readonly Asked[] }> {
-  const asked: Asked[] = [];
+): Promise<{ readonly client: AdminClient; readonly received: readonly ReceivedRequest[] }> {
+  const received: ReceivedRequest[] = [];
   const server = createServer(async (request, response) => {
     const body = await text(request);
-    asked.push({
+    received.push({
       method: request.method,
       url: request.url,
       idempotencyKey: request.headers["idempotency-key"],
       body: body === "" ? undefined : JSON.parse(body),
     });
-    const answer = answers[asked.length - 1];
+    const answer = answers[received.length - 1];
     response.writeHead(answer === undefined ? 204 : 200, { "content-type": "application/json" });
     response.end(answer === undefined ? "" : JSON.stringify(answer));
   });
@@ -38,5 +38,5 @@ export async function openKeyEndpoint(
     client.close();
     server.close();
   });
-  return { client, asked };
+  return { client, received };
 }

@@ -174,7 +174,7 @@ test("cells are built only for visible rows", () => {
   const view = providersView(MANY);
   assert.ok(view.body.kind === "table");
   const { body } = view;
-  const asked = new Set<number>();
+  const shownRows = new Set<number>();
   const counting: View = {
     ...view,
     body: {
@@ -184,7 +184,7 @@ test("cells are built only for visible rows", () => {
         return {
           ...table,
           cell(at, column, now) {
-            asked.add(at);
+            shownRows.add(at);
             return table.cell(at, column, now);
           },
         };
@@ -192,7 +192,7 @@ test("cells are built only for visible rows", () => {
     },
   };
   frameOf(stateAt("120x35", withTable({ offset: 40 })), [counting]);
-  assert.ok(asked.size > 0 && asked.size <= 35);
+  assert.ok(shownRows.size > 0 && shownRows.size <= 35);
 });
 
 test("lists without permission are missing from the health line", () => {

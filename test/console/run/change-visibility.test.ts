@@ -46,7 +46,7 @@ async function clientOf(owner: Owner, handler: Handler): Promise<{ readonly clie
   const peer = await startPeer(owner, "a", handler);
   const client = createAdminClient({ address: peer.endpoint.endpoint });
   atEnd(owner, () => client.close());
-  return { client, paths: () => peer.asked.map(({ path }) => path) };
+  return { client, paths: () => peer.received.map(({ path }) => path) };
 }
 
 const never = new AbortController().signal;

@@ -143,7 +143,7 @@ test("a local document is written only over the revision that was shown", async 
   const job = { kind: "put_document", source: "default", file: "a.yaml", revision: 4 } as const;
   it.do({ kind: "task", id: 3, task: { kind: "job", job } });
   assert.equal((await it.comes("task_done")).message, "default: revision 5 in force");
-  const put = it.peers[0]?.asked.find(({ request }) => request.method === "PUT");
+  const put = it.peers[0]?.received.find(({ request }) => request.method === "PUT");
   assert.equal(put?.request.headers["if-match"], '"4"');
 });
 
@@ -186,12 +186,13 @@ test("a query asks all nodes, one node, or an older node that cannot ask others"
   );
   const [endpoint] = it.peers;
   const runs = async (id: number, isOfOneNode: boolean) => {
-    const before = endpoint?.asked.length;
+    const before = endpoint?.received.length;
     it.do({ kind: "query", id, sql: "SELECT 1", params: [], ...(isOfOneNode && { isOfOneNode: true }) });
     const done = await eventually("its result", () =>
       it.events.find((event) => event.kind === "query_done" && event.id === id),
     );
-    const paths = endpoint?.asked.slice(before).flatMap(({ path }) => (path.startsWith("/query") ? [path] : [])) ?? [];
+    const paths =
+      endpoint?.received.slice(before).flatMap(({ path }) => (path.startsWith("/query") ? [path] : [])) ?? [];
     return ["isOfOneNode" in done, ...paths];
   };
   assert.deepEqual(await runs(1, false), [false, "/query?nodes=all"]);
@@ -204,7 +205,7 @@ test("a canceled query ends at the gateway too, and is reported as failed", asyn
   const it = await start(t, () => {});
   it.do({ kind: "query", id: 1, sql: "SELECT 1", params: [] });
   const [endpoint] = it.peers;
-  const asked = await eventually("the query", () => endpoint?.asked.find(({ path }) => path === "/query?nodes=all"));
+  const asked = await eventually("the query", () => endpoint?.received.find(({ path }) => path === "/query?nodes=all"));
   const closed = eventually("its connection closed", () => asked.request.socket.destroyed);
   it.do({ kind: "cancel", id: 1 });
   assert.equal((await it.comes("query_failed")).id, 1);
@@ -288,7 +289,7 @@ test("after the end nothing is reported and no rejection is unhandled", async (t
   it.do({ kind: "load", id: 2, request: { kind: "document", source: "default" } });
   it.do(removing);
   const [endpoint] = it.peers;
-  const own = () => endpoint?.asked.filter(({ path }) => path !== "/status") ?? [];
+  const own = () => endpoint?.received.filter(({ path }) => path !== "/status") ?? [];
   await eventually("three requests", () => own().length === 3);
   it.end();
   await eventually("their connections closed", () => own().every(({ request }) => request.socket.destroyed));

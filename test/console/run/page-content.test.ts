@@ -67,7 +67,7 @@ test("a reload page shows changed objects, and the local file compared with the 
   assert.doesNotMatch(elsewhere, /@@/);
   const unreadable = await load({ kind: "reload", source: "default", file: "unreadable" });
   assert.match(unreadable, /acme-chat[\s\S]*lines are not shown: no such file/);
-  assert.ok(peer.asked.every(({ path, request }) => request.method === "GET" || path === "/reload?dry_run=true"));
+  assert.ok(peer.received.every(({ path, request }) => request.method === "GET" || path === "/reload?dry_run=true"));
 });
 
 test("a node of an earlier version is compared line by line", async (t) => {
@@ -178,7 +178,7 @@ test("a preview sends the text of a file or the number of a revision, and writes
   }
   assert.deepEqual(bodies, ["# a.yaml\nversion: 4\n", '{"revision":2}']);
   assert.deepEqual(
-    peer.asked.flatMap(({ path, request }) => (request.method === "GET" ? [] : [[request.method, path]])),
+    peer.received.flatMap(({ path, request }) => (request.method === "GET" ? [] : [[request.method, path]])),
     [
       ["PUT", "/sources/default?dry_run=true"],
       ["POST", "/sources/default/rollback?dry_run=true"],

@@ -43,13 +43,13 @@ async function rehearsing(owner: Owner, request: RehearsalRequest, handler: Hand
 
 const result: Handler = (_, response) => answer(response, REHEARSED);
 
-const ASKED: readonly (readonly [from: RehearsalRequest["from"], document: string])[] = [
+const REQUESTS: readonly (readonly [from: RehearsalRequest["from"], document: string])[] = [
   [{ kind: "document", document: "version: 3\n" }, "version: 3\n"],
   [{ kind: "file", file: "d.yaml" }, "# d.yaml\n"],
   [{ kind: "revision", revision: 2 }, "version: 2\n"],
 ];
 
-for (const [from, document] of ASKED) {
+for (const [from, document] of REQUESTS) {
   test(`the document of a ${from.kind} is rehearsed`, async (t) => {
     const { outcome, bodies } = await rehearsing(t, { source: "default", from }, result);
     assert.deepEqual(outcome, { kind: "done", result: REHEARSED });

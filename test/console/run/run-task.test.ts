@@ -54,7 +54,8 @@ async function start(
   };
 }
 
-const keysOf = ({ asked }: Peer): readonly unknown[] => asked.map(({ request }) => request.headers["idempotency-key"]);
+const keysOf = ({ received }: Peer): readonly unknown[] =>
+  received.map(({ request }) => request.headers["idempotency-key"]);
 
 test("a single action has its own result text and no progress", async (t) => {
   const doing = await start(t, accept);
@@ -66,7 +67,7 @@ test("several actions are sent in order, each with its own idempotency key, and 
   const doing = await start(t, accept);
   assert.deepEqual(await doing.do(removing("n2", "n3", "n4")), { message: "3 done; the last: n4 removed" });
   assert.deepEqual(
-    doing.peer.asked.map(({ path }) => path),
+    doing.peer.received.map(({ path }) => path),
     ["/cluster_members/n2", "/cluster_members/n3", "/cluster_members/n4"],
   );
   assert.deepEqual(doing.reported, ["1 of 3", "2 of 3", "3 of 3"]);
@@ -146,7 +147,7 @@ test("a failed step prevents the later ones", async (t) => {
     ],
   };
   await assert.rejects(doing.do(steps), /^Error: the disk is full$/);
-  assert.deepEqual(doing.peer.asked, []);
+  assert.deepEqual(doing.peer.received, []);
 });
 
 test("a step that fails after a successful one reports both", async (t) => {
@@ -172,5 +173,5 @@ test("a reason that contains a secret is not sent, and nothing else of its dialo
     assert.ok(!error.message.includes("hunter2"));
     return true;
   });
-  assert.deepEqual(doing.peer.asked, []);
+  assert.deepEqual(doing.peer.received, []);
 });

@@ -150,11 +150,11 @@ test("intents open pages, load, ask, open the workbench and announce", () => {
   assert.deepEqual(lastStep(loading, "esc").effects, [{ kind: "cancel", id: 1 }]);
   assert.equal(after(loading, [{ kind: "page_loaded", id: 1, lines: [[]] }]).page?.lines?.length, 1);
   assert.equal(after(loading, [{ kind: "page_loaded", id: 7, lines: [[]] }]).page?.lines, undefined);
-  const asked = lastStep(online(), "w enter");
-  assert.deepEqual(asked.effects, [
+  const prompted = lastStep(online(), "w enter");
+  assert.deepEqual(prompted.effects, [
     { kind: "job", id: 1, job: { kind: "save_text", file: "a.json", text: "x", what: "a text" } },
   ]);
-  assert.equal(flashMessage(asked.state), "saving a text to a.json");
+  assert.equal(flashMessage(prompted.state), "saving a text to a.json");
   assert.equal(flashMessage(pressed(online(), "w esc")), "canceled");
   const query = pressed(online(), "o");
   assert.deepEqual([query.place.view, query.workbench.edit.text], ["query", "SELECT * FROM backends"]);
@@ -220,13 +220,14 @@ test("a message disappears after six seconds; warnings and failures stay in the 
 });
 
 test("the message for a key disappears with the next key, and a failure stays", () => {
-  const asked = pressed(online(), "x");
-  assert.notEqual(flashMessage(asked), "");
+  const prompted = pressed(online(), "x");
+  assert.notEqual(flashMessage(prompted), "");
   assert.equal(
-    flashMessage(after(asked, [{ kind: "tick", now: NOW + 1_000 }, dataOf({ list_backends: ROWS })])),
-    flashMessage(asked),
+    flashMessage(after(prompted, [{ kind: "tick", now: NOW + 1_000 }, dataOf({ list_backends: ROWS })])),
+    flashMessage(prompted),
   );
-  for (const chord of ["j", "s", "?", ":", "/", "2", "d"]) assert.equal(flashMessage(pressed(asked, chord)), "", chord);
+  for (const chord of ["j", "s", "?", ":", "/", "2", "d"])
+    assert.equal(flashMessage(pressed(prompted, chord)), "", chord);
   const failed = after(online(), [{ kind: "flash", flash: { message: "refused", tone: "fail" } }]);
   assert.equal(flashMessage(pressed(failed, "?")), "refused");
 });
@@ -324,9 +325,9 @@ test("verbs act on the row of the open page, whatever is marked, and its descrip
   const page = pressed(online(), "space d");
   const row = page.page?.row;
   assert.ok(row !== undefined && page.page?.isDescription);
-  const asked = pressed(page, "s");
-  assert.equal(asked.dialog?.dialog.title.includes(row), true);
-  assert.equal(pressed(asked, "esc").page?.row, row, "the page is still there");
+  const prompted = pressed(page, "s");
+  assert.equal(prompted.dialog?.dialog.title.includes(row), true);
+  assert.equal(pressed(prompted, "esc").page?.row, row, "the page is still there");
   const changed = ROWS.map((one) => (one.name === row ? { ...one, rate: 987 } : one));
   const later = after(page, [dataOf({ list_backends: changed })]);
   assert.ok(later.page?.lines?.some((line) => textOfLine(line).includes("987")));

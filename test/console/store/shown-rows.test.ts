@@ -12,8 +12,8 @@ const [SAVE] = MOVING.save_table.chords;
 
 /** Saves under the name. */
 function saved(state: State, name: string): Step {
-  const asked = pressed(state, `${SAVE} ctrl-u`);
-  return step(typed(asked, name), key("enter"));
+  const prompted = pressed(state, `${SAVE} ctrl-u`);
+  return step(typed(prompted, name), key("enter"));
 }
 
 function jobOf({ effects }: Pick<Step, "effects">): SaveText {
@@ -55,9 +55,9 @@ test("a filter and marks narrow the saved rows", () => {
 });
 
 test("the view proposes the file name, and a name without a known format is asked for again", () => {
-  const asked = pressed(online(), SAVE);
-  assert.equal(asked.prompt?.edit.text, "providers.csv");
-  assert.match(asked.prompt?.label ?? "", /^save 4 rows to/);
+  const prompted = pressed(online(), SAVE);
+  assert.equal(prompted.prompt?.edit.text, "providers.csv");
+  assert.match(prompted.prompt?.label ?? "", /^save 4 rows to/);
   const again = saved(online(), "rows.txt");
   assert.deepEqual(again.effects, []);
   assert.match(again.state.prompt?.label ?? "", /must end in \.csv or \.json/);
@@ -91,11 +91,11 @@ test("texts with special characters are escaped so that they are read back", () 
 
 test("an existing file is replaced only after y, and kept on Esc", () => {
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
-  const asked = after(online(), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
-  assert.equal(asked.dialog?.dialog.title, "Replace a local file");
-  assert.deepEqual(lastStep(asked, "esc").effects, []);
-  assert.deepEqual(lastStep(asked, "enter").effects, []);
-  const [effect] = lastStep(asked, "y").effects as readonly (Effect & { readonly kind: "task" })[];
+  const prompted = after(online(), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
+  assert.equal(prompted.dialog?.dialog.title, "Replace a local file");
+  assert.deepEqual(lastStep(prompted, "esc").effects, []);
+  assert.deepEqual(lastStep(prompted, "enter").effects, []);
+  const [effect] = lastStep(prompted, "y").effects as readonly (Effect & { readonly kind: "task" })[];
   assert.deepEqual(effect?.task, { kind: "job", job: { ...job, replaces: true } });
   const busy = after(pressed(online(), "s"), [{ kind: "file_exists", job, path: "/data/a.csv" }]);
   assert.match(flashMessage(busy) ?? "", /\/data\/a\.csv exists; nothing was saved/);
@@ -110,8 +110,8 @@ test("a file is saved without a gateway", () => {
   ]);
   assert.equal(jobOf(saved(offline, "a.csv")).what, "4 rows");
   const job: SaveText = { kind: "save_text", file: "a.csv", text: "x", what: "4 rows" };
-  const asked = after(offline, [{ kind: "file_exists", job, path: "/data/a.csv" }]);
-  assert.equal(lastStep(asked, "y").effects.length, 1);
+  const prompted = after(offline, [{ kind: "file_exists", job, path: "/data/a.csv" }]);
+  assert.equal(lastStep(prompted, "y").effects.length, 1);
 });
 
 test("a page is saved as its displayed text", () => {

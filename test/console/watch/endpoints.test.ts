@@ -29,7 +29,7 @@ function refuseAll(code: number, word: string): Handler {
 }
 
 /** Milliseconds between the requests to the peer. */
-const gapsOf = ({ asked }: Peer) => asked.slice(1).map(({ at }, before) => at - (asked[before]?.at ?? 0));
+const gapsOf = ({ received }: Peer) => received.slice(1).map(({ at }, before) => at - (received[before]?.at ?? 0));
 
 test("an endpoint is connecting until its first answer, then online", async (t) => {
   const lists = createLists();
@@ -52,8 +52,8 @@ test("an endpoint that closes each connection is offline, and is retried one cal
   assert.ok(state.kind === "offline");
   assert.deepEqual([state.failure.status, state.failure.code], [0, "unreachable"]);
   assert.ok(state.retryAt - state.since >= QUICK.reconnectMs[0]);
-  await eventually("seven tries", () => peer.asked.length === 7);
-  assert.deepEqual(new Set(peer.asked.map(({ path }) => path)), new Set(["/status"]));
+  await eventually("seven tries", () => peer.received.length === 7);
+  assert.deepEqual(new Set(peer.received.map(({ path }) => path)), new Set(["/status"]));
   for (const [at, least] of [30, 60, 90, 90, 90, 90].entries()) {
     assert.ok((gapsOf(peer)[at] ?? 0) >= least - 2, gapsOf(peer).join());
   }
@@ -67,9 +67,9 @@ test("an endpoint that answers 500 to everything is online, and each read backs 
   watch.need(USUAL);
   await watch.becomes("online");
   await eventually("five reads", () => peer.count("/keys") === 5);
-  const times = peer.asked.filter(({ path }) => path === "/keys").map(({ at }) => at);
+  const times = peer.received.filter(({ path }) => path === "/keys").map(({ at }) => at);
   assert.ok((times[4] ?? 0) - (times[0] ?? 0) >= 30 + 60 + 120 + 240 - 4, times.join());
-  assert.ok(peer.asked.length <= 6 * USUAL.length + 2, `${peer.asked.length} requests`);
+  assert.ok(peer.received.length <= 6 * USUAL.length + 2, `${peer.received.length} requests`);
   assert.equal(watch.data.at(-1)?.get(STATUS)?.failure?.code, "internal");
 });
 
@@ -97,14 +97,14 @@ test("after a 401 nothing is read until the operator refreshes, and values stay"
   const state = await watch.becomes("signed_out");
   assert.ok(state.kind === "signed_out" && state.failure.status === 401);
   await eventually("the end of the blocking read", () => lists.waiting === 0);
-  const before = peer.asked.length;
+  const before = peer.received.length;
   watch.need([SUSPENSIONS, STATUS, WHOAMI]);
   await watch.sees("the new need", ({ get }) => get(WHOAMI) !== undefined);
-  assert.equal(peer.asked.length, before);
+  assert.equal(peer.received.length, before);
   assert.deepEqual(watch.data.at(-1)?.get(SUSPENSIONS)?.value, [suspension("one")]);
   watch.refresh();
   await eventually("one try", () => watch.links.filter(({ state }) => state.kind === "signed_out").length === 2);
-  assert.equal(peer.asked.length, before + 1);
+  assert.equal(peer.received.length, before + 1);
   isSignedOut = false;
   watch.refresh();
   await watch.becomes("online");
@@ -126,7 +126,8 @@ test("a hanging endpoint is noticed by a probe, and read again once it answers",
   peer.handler = lists.handler;
   await watch.becomes("online");
   await eventually("a blocking read", () => lists.waiting === 1);
-  assert.equal(peer.asked.findLast(({ path }) => !path.includes("index") && path !== "/status")?.path, "/suspensions");
+  const plain = peer.received.findLast(({ path }) => !path.includes("index") && path !== "/status");
+  assert.equal(plain?.path, "/suspensions");
 });
 
 test("a node is found within 3 s of its return", async (t) => {
@@ -169,7 +170,7 @@ test("a broken read at an answering endpoint fails only that read", async (t) =>
   const failure = await watch.sees("a failure", ({ get }) => get({ id: "list_keys" })?.failure);
   assert.deepEqual([failure.status, failure.code], [0, "unreachable"]);
   await eventually("four reads", () => peer.count("/keys") === 4);
-  const times = peer.asked.filter(({ path }) => path === "/keys").map(({ at }) => at);
+  const times = peer.received.filter(({ path }) => path === "/keys").map(({ at }) => at);
   assert.ok((times[3] ?? 0) - (times[0] ?? 0) >= 30 + 60 + 120 - 3, times.join());
   assert.equal(peer.count("/suspensions"), 2);
   assert.deepEqual(
@@ -197,10 +198,8 @@ test("a new process behind the endpoint is read from the start", async (t) => {
   watch.need([SUSPENSIONS]);
   await eventually("a blocking read", () => lists.waiting === 1);
   lists.status = status({ startedAt: "b" });
-  await eventually(
-    "a read without an index",
-    () => peer.asked.filter(({ path }) => path === "/suspensions").length === 2,
-  );
+  const plainReads = () => peer.received.filter(({ path }) => path === "/suspensions").length;
+  await eventually("a read without an index", () => plainReads() === 2);
   assert.deepEqual(
     watch.links.map(({ state }) => state.kind),
     ["online"],
@@ -236,7 +235,7 @@ test("when the first endpoint is dead from the start, the next that answers is u
   await watch.becomes("online");
   assert.equal(watch.link().endpoint, valid.endpoint);
   assert.deepEqual(watch.notes, ["n1 does not answer; connected to n3"]);
-  assert.equal(dead.asked.length, 1);
+  assert.equal(dead.received.length, 1);
 });
 
 test("when no endpoint answers, all are tried in order in each round", async (t) => {
@@ -253,10 +252,10 @@ test("when no endpoint answers, all are tried in order in each round", async (t)
   for (const peer of peers) peer.handler = hangUp;
   watch.need([STATUS]);
   await watch.becomes("offline");
-  const marks = peers.map(({ asked }) => asked.length);
-  await eventually("three rounds", () => peers.every(({ asked }, at) => asked.length >= (marks[at] ?? 0) + 3));
+  const marks = peers.map(({ received }) => received.length);
+  await eventually("three rounds", () => peers.every(({ received }, at) => received.length >= (marks[at] ?? 0) + 3));
   const rounds = peers
-    .flatMap(({ asked, endpoint }, at) => asked.slice(marks[at]).map((it) => ({ at: it.at, name: endpoint.name })))
+    .flatMap(({ received, endpoint: { name } }, at) => received.slice(marks[at]).map((it) => ({ at: it.at, name })))
     .sort((a, b) => a.at - b.at)
     .map(({ name }) => name);
   assert.equal(rounds.slice(0, 6).join(), "n1,n2,n1,n2,n1,n2");
@@ -280,7 +279,7 @@ test("two failing endpoints do not alternate without a wait", async (t) => {
   const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals: QUICK });
   watch.need([SUSPENSIONS]);
   const startedAt = performance.now();
-  const total = (): number => peers.reduce((sum, { asked }) => sum + asked.length, 0);
+  const total = (): number => peers.reduce((sum, { received }) => sum + received.length, 0);
   await eventually("thirty requests", () => total() >= 30);
   const tookMs = performance.now() - startedAt;
   assert.ok(tookMs >= 30 + 60 + 90 + 90, `thirty requests within ${tookMs} ms`);
@@ -325,17 +324,17 @@ for (const [what, handler] of Object.entries({ "that hang": hang, "that answer":
     const options = { intervals: QUICK, metricsUrl: "http://127.0.0.1:9/metrics", scrape, signal: stop.signal };
     const watch = startWatch(t, [peer.endpoint], options);
     watch.need([...USUAL, { id: "metrics" }]);
-    await eventually("requests", () => peer.asked.length >= (handler === hang ? 1 : USUAL.length));
+    await eventually("requests", () => peer.received.length >= (handler === hang ? 1 : USUAL.length));
     const earlierCount = watch.data.length;
     stop.abort();
     await within("the end", watch.close(), 1_000);
     await eventually("no connection", () => peer.connections === 0);
-    const asked = peer.asked.length;
+    const countBefore = peer.received.length;
     watch.need([SUSPENSIONS]);
     watch.refresh();
     watch.nextEndpoint();
     await within("the end", watch.close(), 1_000);
-    assert.equal(peer.asked.length, asked);
+    assert.equal(peer.received.length, countBefore);
     assert.ok(watch.data.length <= earlierCount + 1);
   });
 }
@@ -363,7 +362,7 @@ test("closing works at any moment", async (t) => {
     need: (watch: Watching) => watch.need(USUAL),
     leave: (watch: Watching) => watch.need([STATUS]),
   };
-  const total = (): number => peers[0].asked.length + peers[1].asked.length;
+  const total = (): number => peers[0].received.length + peers[1].received.length;
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 5 }), async (turns) => {
       const watch = startWatch(t, [peers[0].endpoint, peers[1].endpoint], { intervals });
@@ -376,10 +375,10 @@ test("closing works at any moment", async (t) => {
         await eventually("requests", () => total() >= expected || watch.link().state.kind === "signed_out");
       }
       await within("the end", watch.close(), 1_000);
-      const asked = total();
+      const countBefore = total();
       await eventually("no connection", () => peers.every(({ connections }) => connections === 0));
       // Requests that were in flight to either address: of the ended session, and of the previous one.
-      assert.ok(total() <= asked + 2 * (USUAL.length + 1), `${total() - asked} requests after the end`);
+      assert.ok(total() <= countBefore + 2 * (USUAL.length + 1), `${total() - countBefore} requests after the end`);
     }),
     { numRuns: 40 },
   );

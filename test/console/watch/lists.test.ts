@@ -26,7 +26,7 @@ test("a list is read completely, then by blocking reads with its index", async (
   await watch.sees("the second row", (data) => namesIn(data) === "one,two");
   await eventually("the next blocking read", () => lists.waiting === 1);
   assert.deepEqual(
-    peer.asked.map(({ path }) => path),
+    peer.received.map(({ path }) => path),
     ["/status", "/suspensions", "/suspensions?index=101&wait=30s", "/suspensions?index=102&wait=30s"],
   );
   assert.equal(watch.link().state.kind, "online");
@@ -66,7 +66,7 @@ test("an index that decreases is not sent", async (t) => {
   lists.set("suspensions", [suspension("other")]);
   await watch.sees("the other row", (data) => namesIn(data) === "other");
   await eventually("a blocking read", () => lists.waiting === 1);
-  assert.deepEqual(peer.asked.map(({ path }) => path).slice(2), [
+  assert.deepEqual(peer.received.map(({ path }) => path).slice(2), [
     "/suspensions?index=101&wait=30s",
     "/suspensions",
     "/suspensions?index=12&wait=30s",
@@ -82,7 +82,7 @@ test("a constantly changing list is read no more often than the minimum pause al
   const watch = startWatch(t, [peer.endpoint], { intervals: { pauseMs: 50 } });
   watch.need([SUSPENSIONS]);
   await eventually("ten reads", () => peer.count("/suspensions") === 10);
-  const times = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
+  const times = peer.received.filter(({ path }) => path !== "/status").map(({ at }) => at);
   for (const [at, time] of times.entries()) {
     assert.ok(at === 0 || time - (times[at - 1] ?? 0) >= 48, `${times.map((it) => it - (times[0] ?? 0))}`);
   }
@@ -98,7 +98,7 @@ test("the pause after an answer is ten times its handling time", async (t) => {
   const watch = startWatch(t, [peer.endpoint], { intervals: { pauseMs: 0 } });
   watch.need([KEYS]);
   await eventually("three reads", () => peer.count("/keys") === 3);
-  const [, second = 0, third = 0] = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
+  const [, second = 0, third = 0] = peer.received.filter(({ path }) => path !== "/status").map(({ at }) => at);
   const before = performance.now();
   JSON.parse(JSON.stringify({ items }));
   t.diagnostic(`between reads ${third - second} ms; a parse and its writing ${performance.now() - before} ms`);
@@ -127,7 +127,7 @@ for (const [what, body] of Object.entries(GARBAGE)) {
     assert.equal(failure.code, "unintelligible");
     assert.equal(watch.link().state.kind, "online");
     await eventually("four reads", () => peer.count("/suspensions") === 4);
-    const times = peer.asked.filter(({ path }) => path !== "/status").map(({ at }) => at);
+    const times = peer.received.filter(({ path }) => path !== "/status").map(({ at }) => at);
     assert.ok((times[3] ?? 0) - (times[0] ?? 0) >= 30 + 60 + 120 - 3, times.join());
     assert.equal(watch.data.at(-1)?.get(SUSPENSIONS)?.value, undefined);
   });

@@ -51,7 +51,7 @@ test("changed members trigger one read of the status, however many changes there
     await watch.sees("the change", ({ get }) => get(MEMBERS)?.value?.[0]?.lag === lag);
   }
   await eventually("the status once more", () => peer.count("/status") >= 3);
-  const [, ...times] = peer.asked.filter(({ path }) => path === "/status").map(({ at }) => at);
+  const [, ...times] = peer.received.filter(({ path }) => path === "/status").map(({ at }) => at);
   for (const [at, time] of times.entries()) if (at > 0) assert.ok(time - (times[at - 1] ?? 0) >= followMs - 2);
   assert.ok(peer.count("/cluster_members") >= 5);
   // On a busy machine the changes themselves take longer than the minimum pause between reads.
@@ -72,7 +72,7 @@ test("unchanged rows trigger no read, and without the list the status is polled"
     await eventually("its answer", () => lists.waiting === 0);
   }
   await eventually("the status once more", () => peer.count("/status") >= 3);
-  const [, first, second] = peer.asked.filter(({ path }) => path === "/status");
+  const [, first, second] = peer.received.filter(({ path }) => path === "/status");
   assert.ok((second?.at ?? 0) - (first?.at ?? 0) >= 298);
   watch.need([STATUS]);
   await eventually("and once more", () => peer.count("/status") >= 4);
@@ -128,7 +128,7 @@ test("items are extracted from their answer, and names are encoded in the path",
   assert.deepEqual(newest?.get(errors)?.value, [failure]);
   assert.deepEqual(newest?.get(revisions)?.value, [revision]);
   assert.equal(newest?.get({ id: "list_backend_errors" }), undefined);
-  const paths = new Set(peer.asked.map(({ path }) => path));
+  const paths = new Set(peer.received.map(({ path }) => path));
   assert.ok(paths.has("/backends/a%2Fb%20%24%26%20%C3%BC/errors?nodes=all"), [...paths].join());
   assert.ok(paths.has("/audit/recent?limit=500&nodes=all"));
   assert.ok(paths.has("/audit/recent?limit=500&nodes=all&event=admin.write"));
@@ -214,9 +214,9 @@ test("repeated refreshes respect the minimum pause between reads", async (t) => 
   watch.need([{ id: "list_suspensions" }]);
   await eventually("eight reads", () => {
     watch.refresh();
-    return peer.asked.filter(({ path }) => path === "/suspensions").length >= 8;
+    return peer.received.filter(({ path }) => path === "/suspensions").length >= 8;
   });
-  const times = peer.asked.filter(({ path }) => path.startsWith("/suspensions")).map(({ at }) => at);
+  const times = peer.received.filter(({ path }) => path.startsWith("/suspensions")).map(({ at }) => at);
   // Seven pauses; on a busy machine the first read is late and the last is not.
   assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) >= 500, times.join());
   assert.deepEqual(

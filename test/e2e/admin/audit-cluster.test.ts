@@ -25,8 +25,8 @@ test("a change made at any node appears in the audit trail of the node that was 
       await node.client.call("create_key", { body: { name: `${node.id}-${count}` } }, { timeLimitMs: SLOW_MS });
     }
   }
-  const [asked] = nodes;
-  assert.ok(asked);
+  const [first] = nodes;
+  assert.ok(first);
   const writes = (id: string) =>
     recordsIn(nodes.find((node) => node.id === id)?.output() ?? "").filter(({ event }) => event === "admin.write");
   const last = new Map<string, number>();
@@ -43,7 +43,7 @@ test("a change made at any node appears in the audit trail of the node that was 
   const heads = await eventually(
     "heads of all three that cover the changes",
     async () => {
-      const text = await witnessedHeads(t, asked);
+      const text = await witnessedHeads(t, first);
       const found = JSON.parse(text) as readonly Head[];
       const isCovered = ([id, seq]: readonly [string, number]) => found.some((it) => it.node === id && it.seq >= seq);
       return [...last].every(isCovered) && found.every(({ conflicts }) => conflicts === 0) && text;
@@ -51,17 +51,17 @@ test("a change made at any node appears in the audit trail of the node that was 
     SLOW_MS,
   );
   const outputs = nodes.map((node) => node.output());
-  const whole = await verify(t, asked.dir, outputs.join("\n"), heads);
+  const whole = await verify(t, first.dir, outputs.join("\n"), heads);
   assert.equal(whole.status, 0, whole.text);
   for (const { id } of nodes) assert.match(whole.text, new RegExp(`^ok {3}${id} `, "m"));
 
   const cut = (outputs[1] ?? "").split("\n").filter((line) => !line.includes('"event":"admin.write"'));
-  const short = await verify(t, asked.dir, [outputs[0], cut.join("\n"), outputs[2]].join("\n"), heads);
+  const short = await verify(t, first.dir, [outputs[0], cut.join("\n"), outputs[2]].join("\n"), heads);
   assert.equal(short.status, 1, short.text);
   assert.match(short.text, /^FAIL n2 /m);
   assert.match(short.text, /^ok {3}n1 /m);
 
-  const missing = await verify(t, asked.dir, [outputs[0], outputs[2]].join("\n"), heads);
+  const missing = await verify(t, first.dir, [outputs[0], outputs[2]].join("\n"), heads);
   assert.equal(missing.status, 1, missing.text);
   assert.match(missing.text, /n2/);
 });

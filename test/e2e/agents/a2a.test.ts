@@ -91,19 +91,19 @@ interface Answer {
 
 const MESSAGE = { messageId: "m-1", role: "ROLE_USER", parts: [{ text: "hello" }] };
 
-async function call(asked: Call = {}): Promise<Answer> {
-  const { path = "/a2a/helper", method = "SendMessage", message = {}, headers = {}, id = 1 } = asked;
-  const credential = "key" in asked ? asked.key : key;
-  const params = asked.params ?? { message: { ...MESSAGE, ...message } };
+async function call(options: Call = {}): Promise<Answer> {
+  const { path = "/a2a/helper", method = "SendMessage", message = {}, headers = {}, id = 1 } = options;
+  const credential = "key" in options ? options.key : key;
+  const params = options.params ?? { message: { ...MESSAGE, ...message } };
   const response = await fetch(gateway.url + path, {
     method: "POST",
     headers: {
       "content-type": "application/json",
-      ...(asked.isVersioned !== false && { "a2a-version": "1.0" }),
+      ...(options.isVersioned !== false && { "a2a-version": "1.0" }),
       ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
       ...headers,
     },
-    body: asked.body ?? JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+    body: options.body ?? JSON.stringify({ jsonrpc: "2.0", id, method, params }),
   });
   const text = await response.text();
   const last = text.split("\n").findLast((line) => line.startsWith("data: "));
@@ -229,7 +229,7 @@ test("rules on method, task, context, role and parts refuse a call with an error
     { method: "ListTasks", params: { contextId: "secret" } },
     { method: "ListTasks", params: { context_id: "secret" } },
   ];
-  for (const asked of denied) assert.equal(codeOf(await call(asked)), "policy_denied", JSON.stringify(asked));
+  for (const options of denied) assert.equal(codeOf(await call(options)), "policy_denied", JSON.stringify(options));
   assert.equal(upstream.requests.length, before);
   upstream.script = answering({ id: "t-2", status: { state: "TASK_STATE_CANCELED" } });
   assert.equal((await call({ method: "CancelTask", params: { id: "t-2" } })).status, 200);

@@ -183,9 +183,9 @@ test("a card is served without a credential, with the gateway's address and only
   assert.deepEqual(card["securitySchemes"], { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } });
   assert.equal(card["documentationUrl"], undefined);
   assert.equal(card["iconUrl"], "https://icons.example.com/a.png");
-  const asked = upstream.requests.slice(before).filter(({ target }) => target.startsWith("/.well-known/"));
-  assert.equal(asked.length, 1);
-  const sent = new Map(asked[0]?.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  const cardRequests = upstream.requests.slice(before).filter(({ target }) => target.startsWith("/.well-known/"));
+  assert.equal(cardRequests.length, 1);
+  const sent = new Map(cardRequests[0]?.headers.map(([name, value]) => [name.toLowerCase(), value]));
   assert.equal(sent.get("authorization"), `Bearer ${AGENT_KEY}`);
   assert.equal(sent.get("a2a-version"), "1.0");
 });

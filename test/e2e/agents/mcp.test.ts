@@ -95,15 +95,15 @@ interface Answer {
   };
 }
 
-async function call(asked: Call = {}): Promise<Answer> {
+async function call(options: Call = {}): Promise<Answer> {
   const {
     path = "/mcp/tools",
     method = "tools/call",
     params = { name: "echo", arguments: {} },
     headers = {},
     id = 1,
-  } = asked;
-  const credential = "key" in asked ? asked.key : key;
+  } = options;
+  const credential = "key" in options ? options.key : key;
   const { name } = params;
   const response = await fetch(gateway.url + path, {
     method: "POST",
@@ -116,7 +116,7 @@ async function call(asked: Call = {}): Promise<Answer> {
       ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
       ...headers,
     },
-    body: asked.body ?? JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: META } }),
+    body: options.body ?? JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta: META } }),
   });
   const text = await response.text();
   const last =
@@ -223,7 +223,7 @@ test("a list shows only callable tools; a shared list is cached, served with its
   const tools = ["echo", "rm", "find"].map((name) => ({ name, inputSchema: { type: "object" } }));
   upstream.script = answering({ resultType: "complete", tools, ttlMs: 60_000, cacheScope: "public" });
   const before = upstream.requests.length;
-  const listed = async (asked: Call = {}) => (await call({ method: "tools/list", params: {}, ...asked })).body;
+  const listed = async (options: Call = {}) => (await call({ method: "tools/list", params: {}, ...options })).body;
   const first = await listed({ id: "a" });
   assert.deepEqual(
     (first.result?.["tools"] as typeof tools | undefined)?.map(({ name }) => name),

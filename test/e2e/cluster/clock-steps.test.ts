@@ -171,7 +171,7 @@ test("a clock step of seconds neither stops a budget nor misdates anything", {
     if (sinceMinute > 40_000) await pause(60_100 - sinceMinute);
     await until("the budget is spent", async () => (await ask(first, small)).code === "429 budget_exhausted");
     for (const node of cluster.nodes) {
-      for (let asked = 0; asked < 6; asked += 1) {
+      for (let count = 0; count < 6; count += 1) {
         const { code, retryAfter } = await ask(node, small);
         assert.equal(code, "429 budget_exhausted", node.id);
         assert.ok(retryAfter >= 1 && retryAfter <= 60, `${node.id} ${retryAfter}`);

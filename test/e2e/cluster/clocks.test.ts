@@ -20,9 +20,9 @@ test("wrong clocks cause no change, are reported and do not lead", async (t) => 
   await cluster.startAll();
   await cluster.leader();
 
-  const offsetOf = async (asked: TestNode, id: string): Promise<number> =>
-    await until(`${asked.id} knows the clock of ${id}`, async () => {
-      const { members } = JSON.parse(await asked.nodeClient.report()) as {
+  const offsetOf = async (queried: TestNode, id: string): Promise<number> =>
+    await until(`${queried.id} knows the clock of ${id}`, async () => {
+      const { members } = JSON.parse(await queried.nodeClient.report()) as {
         readonly members: readonly { readonly id: string; readonly clock_offset_ms: number | null }[];
       };
       return members.find((member) => member.id === id)?.clock_offset_ms ?? undefined;

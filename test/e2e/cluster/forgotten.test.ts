@@ -19,12 +19,12 @@ interface SeenMember {
   readonly applied: number | null;
 }
 
-async function memberOf(asked: TestNode, id: string): Promise<SeenMember> {
-  const { members } = JSON.parse(await asked.nodeClient.report()) as { readonly members: readonly SeenMember[] };
+async function memberOf(queried: TestNode, id: string): Promise<SeenMember> {
+  const { members } = JSON.parse(await queried.nodeClient.report()) as { readonly members: readonly SeenMember[] };
   return members.find((member) => member.id === id) ?? { id, state: "none", applied: null };
 }
 
-const stateOf = async (asked: TestNode, id: string): Promise<string> => (await memberOf(asked, id)).state;
+const stateOf = async (queried: TestNode, id: string): Promise<string> => (await memberOf(queried, id)).state;
 
 test("data directories that must not return", async (t) => {
   const cluster = await createCluster(t, { ids: THREE });

@@ -12,20 +12,20 @@ test("gateway cluster prune, sent to a follower, removes a leader and keeps the 
   await cluster.startAll();
   const leader = await cluster.leader();
   const keep = THREE.filter((id) => id !== leader);
-  const asked = cluster.node(keep[0]!);
+  const target = cluster.node(keep[0]!);
   const prune = (ids: readonly string[], secret = SECRET) =>
-    runVerb(["cluster", "prune", "-addr", asked.addresses.forward, "-keep", ids.join(",")], {
+    runVerb(["cluster", "prune", "-addr", target.addresses.forward, "-keep", ids.join(",")], {
       GATEWAY_CLUSTER_SECRET: secret,
     });
 
   const ofAnother = await prune(keep, "the secret of another cluster, as long");
   assert.equal(ofAnother.status, 1, ofAnother.stderr);
   assert.match(ofAnother.stderr, /is `cluster\.secret` the same on both nodes\?/);
-  assert.deepEqual(await membersOf(asked), THREE);
+  assert.deepEqual(await membersOf(target), THREE);
   const withUnknown = await prune([...keep, "n9"]);
   assert.equal(withUnknown.status, 1, withUnknown.stderr);
   assert.match(withUnknown.stderr, /not a member: n9/);
-  assert.deepEqual(await membersOf(asked), THREE);
+  assert.deepEqual(await membersOf(target), THREE);
   const nothing = await prune(THREE);
   assert.deepEqual([nothing.status, nothing.stdout], [0, "n1\nn2\nn3\n"], nothing.stderr);
 
@@ -33,7 +33,7 @@ test("gateway cluster prune, sent to a follower, removes a leader and keeps the 
   assert.deepEqual([done.status, done.stdout], [0, keep.map((id) => `${id}\n`).join("")], done.stderr);
   assert.ok(keep.includes(await cluster.leader(keep)));
   for (const id of keep) await areMembers(cluster.node(id), keep);
-  await mustWrite(asked, "without-the-old-leader", 1);
+  await mustWrite(target, "without-the-old-leader", 1);
   await until("the old leader knows", async () => (await cluster.node(leader).nodeClient.status()).role === "removed");
 });
 

@@ -87,7 +87,7 @@ test("a removed member goes out of service, however it learns of its removal", a
       await Promise.all([informed, apart, down].map(isRefusing));
       assert.ok(performance.now() - since < 40_000);
       // Every worker process must do so.
-      for (let asked = 0; asked < 20; asked += 1) assert.equal(await codeAt(informed), "503 removed");
+      for (let count = 0; count < 20; count += 1) assert.equal(await codeAt(informed), "503 removed");
     },
   );
 

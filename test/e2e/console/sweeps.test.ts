@@ -43,7 +43,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
   });
   const socket = join(node.dir, "admin.sock");
 
-  async function asked(console: SeenConsole, text: string): Promise<void> {
+  async function waitForPrompt(console: SeenConsole, text: string): Promise<void> {
     await console.press("x");
     await console.until("data files");
     await console.press("ctrl-u");
@@ -57,7 +57,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
     await console.until(/No sweep yet/);
-    await asked(console, "cases.jsonl");
+    await waitForPrompt(console, "cases.jsonl");
     await console.until(/\^ 0\.40 in force/);
     await console.until(/chosen +0\.40/);
     await console.settled();
@@ -81,10 +81,10 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "bad.jsonl"), `${lines(CASES.slice(0, 1))}{"text": "${CANARY}", "spans": 3}\n`);
     await console.command("sweeps");
-    await asked(console, "bad.jsonl");
+    await waitForPrompt(console, "bad.jsonl");
     await console.until(/SWEEP FAILED: bad\.jsonl:2: "spans" is not a list/);
     assert.ok(!console.screen().includes(CANARY));
-    await asked(console, "absent.jsonl");
+    await waitForPrompt(console, "absent.jsonl");
     await console.until(/SWEEP FAILED: .*absent\.jsonl/);
     await console.press("x");
     await console.until(/data files.*absent\.jsonl/);
@@ -99,7 +99,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     const many = Array.from({ length: 40_000 }, (_, at) => CASES[at % CASES.length]);
     await writeFile(join(console.home, "many.jsonl"), lines(many));
     await console.command("sweeps");
-    await asked(console, "many.jsonl");
+    await waitForPrompt(console, "many.jsonl");
     await console.until(/scored \d+ of 40000 cases/);
     await console.press("2");
     await console.until(/^┌─ Providers /m);
@@ -115,7 +115,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
-    await asked(console, "cases.jsonl");
+    await waitForPrompt(console, "cases.jsonl");
     await console.until(/\^ 0\.40 in force/);
     await console.press("W");
     await console.until("0.40 is in force");
@@ -148,7 +148,7 @@ describe("guardrail sweep", { skip: ptySkip }, async () => {
     const console = await openConsole(t, { socket });
     await writeFile(join(console.home, "cases.jsonl"), lines(CASES));
     await console.command("sweeps");
-    await asked(console, "-detector dates cases.jsonl");
+    await waitForPrompt(console, "-detector dates cases.jsonl");
     await console.until(/\^ 0\.45 in force/);
     await console.until(/swept +cases\.jsonl {2}4 cases {2}detector dates {2}threshold of dates/);
     // Below its own threshold the detector finds something that the gateway drops.

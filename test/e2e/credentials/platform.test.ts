@@ -78,12 +78,12 @@ const nodes = await createNodes(file, {
 const [first] = nodes;
 assert.ok(first);
 
-interface Asked {
+interface GatewayAnswer {
   readonly status: number;
   readonly text: string;
 }
 
-async function ask({ url }: Pick<Gateway, "url">): Promise<Asked> {
+async function ask({ url }: Pick<Gateway, "url">): Promise<GatewayAnswer> {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", authorization: "Bearer their-own" },
@@ -117,7 +117,7 @@ test("keys come from the environment first, then files, web identity, the contai
     }),
   );
   assert.equal(answers.length, 5);
-  assert.ok(instance.asked.includes("PUT /latest/api/token"));
+  assert.ok(instance.requests.includes("PUT /latest/api/token"));
 });
 
 test("if no source has keys, `check` says for each source why", async () => {

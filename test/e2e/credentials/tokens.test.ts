@@ -106,7 +106,7 @@ async function tokenOf(
 
 beforeEach(() => {
   corp.requests.length = 0;
-  corp.asked = 0;
+  corp.requestCount = 0;
   corp.outage = "up";
   corp.lifetime = 3_600;
   corp.wrongAudience = undefined;
@@ -125,7 +125,7 @@ test("the gateway's own token is fetched once for all concurrent requests", asyn
   const all = await Promise.all(calls.flat());
   for (const [at, called] of all.entries()) answered(called, at % 2 === 0 ? "poster" : "8c1f-40.b_er~");
   assert.deepEqual(corp.requests.map(({ client }) => client).sort(), ["8c1f-40.b_er~", "poster"]);
-  assert.equal(corp.asked, 2);
+  assert.equal(corp.requestCount, 2);
 });
 
 test("200 concurrent callers cause one exchange each, and no caller gets another's token", async () => {
@@ -236,7 +236,7 @@ test("a caller without a token of the issuer is refused before any upstream is a
       assert.ok(called.text.includes(pattern), called.text);
     }
   }
-  assert.equal(corp.asked + tools.seen.length, 0);
+  assert.equal(corp.requestCount + tools.seen.length, 0);
 });
 
 test("the issuer's refusal reaches the caller by its code alone; a required user action is passed on", async () => {
@@ -260,10 +260,10 @@ test("the issuer's refusal reaches the caller by its code alone; a required user
     const challenge = called.headers.get("www-authenticate");
     const wanted = `Bearer realm="", error="insufficient_claims", claims="${Buffer.from(claims).toString("base64")}"`;
     assert.equal(challenge, subject === "step-up" ? wanted : null);
-    const asked = corp.asked;
+    const asked = corp.requestCount;
     if (status < 500) {
       assert.equal((await callTool(url, "exchanged", token, subject)).status, status);
-      assert.equal(corp.asked, asked, "and the issuer is left alone for a moment");
+      assert.equal(corp.requestCount, asked, "and the issuer is left alone for a moment");
     }
   }
   // Within the gateway's leeway but not its issuer's.

@@ -90,15 +90,15 @@ function markedFrames(dialect: Dialect, marker: string): string {
 /** Disconnects during the answer, after reading some of it. */
 async function leave(upstream: Dialect, marker: string): Promise<void> {
   const { openai, anthropic } = hostile.clients;
-  const asked = {
+  const request = {
     model: `${upstream}-m`,
     messages: [{ role: "user" as const, content: marker }],
     stream: true as const,
   };
   const stream =
     upstream === "messages"
-      ? await openai.chat.completions.create(asked)
-      : await anthropic.messages.create({ ...asked, max_tokens: 100 });
+      ? await openai.chat.completions.create(request)
+      : await anthropic.messages.create({ ...request, max_tokens: 100 });
   let events = 0;
   for await (const event of stream) {
     for (const [found] of JSON.stringify(event).matchAll(/marker-\d+-\d+-/g)) assert.equal(found, marker);

@@ -107,9 +107,9 @@ for (const [what, script, reason] of CASES) {
           assert.match(moved.text, /fine/);
         }
       }
-      let asked = 0;
+      let requestCount = 0;
       upstream.script = (socket, request) =>
-        (asked++ === 0 ? script : json(completion({ content: "again" })))(socket, request);
+        (requestCount++ === 0 ? script : json(completion({ content: "again" })))(socket, request);
       const repeated = await ask("/v1/chat/completions", "repeating", streams);
       assert.deepEqual([repeated.status, repeated.headers.get("x-gateway-attempts")], [200, "2"]);
       upstream.script = script;

@@ -137,7 +137,7 @@ test("an unreachable provider becomes an error of the client's dialect", async (
   const { openai, anthropic } = hostile.clients;
   const compat = await raisedBy(openai.chat.completions.create({ ...QUESTION_REQUEST.openai, model: "messages-m" }));
   assert.deepEqual([compat.raised, compat.status, compat.code], ["InternalServerError", 502, "upstream_unreachable"]);
-  const asked = { ...QUESTION_REQUEST.anthropic, max_tokens: 100, model: "compat-m" };
-  const messages = await raisedBy(anthropic.messages.create(asked));
+  const request = { ...QUESTION_REQUEST.anthropic, max_tokens: 100, model: "compat-m" };
+  const messages = await raisedBy(anthropic.messages.create(request));
   assert.deepEqual([messages.raised, messages.status, messages.type], ["InternalServerError", 502, "api_error"]);
 });

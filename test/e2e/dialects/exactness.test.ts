@@ -128,18 +128,18 @@ test("an older messages client is served by a compat provider, with the sampling
 
 test("a request with the deprecated function fields is answered with them", async () => {
   const parameters = { type: "object", properties: { city: { type: "string" } } };
-  const asked = {
+  const request = {
     ...QUESTION_REQUEST.openai,
     model: aliasOf("messages", "sim-small"),
     functions: [{ name: "get_weather", parameters }],
   };
-  const whole = await openai.chat.completions.create(asked);
+  const whole = await openai.chat.completions.create(request);
   const { message, finish_reason } = whole.choices[0] ?? {};
   assert.equal(finish_reason, "function_call");
   assert.equal(message?.function_call?.name, "get_weather");
   assert.deepEqual(JSON.parse(message.function_call.arguments), { city: "simulated city" });
   assert.equal(message.tool_calls, undefined);
-  const streamed = (await openai.chat.completions.stream(asked).finalChatCompletion()).choices[0];
+  const streamed = (await openai.chat.completions.stream(request).finalChatCompletion()).choices[0];
   assert.equal(streamed?.finish_reason, "function_call");
   assert.deepEqual(JSON.parse(streamed.message.function_call?.arguments ?? ""), { city: "simulated city" });
 });

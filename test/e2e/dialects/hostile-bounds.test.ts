@@ -105,13 +105,13 @@ for (const dialect of DIALECTS) {
     const client = await rawClient(t, gateway.port);
     client.socket.pause();
     const path = dialect === "compat" ? "/v1/messages" : "/v1/chat/completions";
-    const asked = {
+    const request = {
       model: `${dialect}-m`,
       max_tokens: 9,
       stream: true,
       messages: [{ role: "user", content: "Hello." }],
     };
-    client.send(post(path, JSON.stringify(asked), JSON_TYPE));
+    client.send(post(path, JSON.stringify(request), JSON_TYPE));
     let [seen, since] = [0, performance.now()];
     await eventually("the provider is held back", () => {
       if (written !== seen) [seen, since] = [written, performance.now()];

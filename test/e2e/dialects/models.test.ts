@@ -99,8 +99,8 @@ for (const [at, dialect] of UPSTREAMS.entries()) {
 
   if (dialect === "messages") continue;
   test("counting tokens is refused for a compat provider, and the error names the route", async () => {
-    const asked = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello." }] };
-    const refused = await raisedBy(anthropic.messages.countTokens(asked));
+    const request = { model: "sim-small", messages: [{ role: "user" as const, content: "Hello." }] };
+    const refused = await raisedBy(anthropic.messages.countTokens(request));
     assert.deepEqual([refused.raised, refused.status], ["BadRequestError", 400]);
     assert.match(refused.message, /fidelity_loss.*count_tokens/);
   });

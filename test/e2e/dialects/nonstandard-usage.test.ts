@@ -1,6 +1,6 @@
 /**
- * Usage in the forms and places that providers have for it: what the budget is charged, and what a client of either dialect is
- * told. Source: design decisions, section 20.
+ * Usage in the forms and places that providers have for it: what the budget is charged, and what a client of either dialect
+ * receives. Source: design decisions, section 20.
  */
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";

@@ -87,14 +87,14 @@ const CASES: Readonly<Record<string, { readonly model?: string; readonly request
 for (const channel of TRANSLATED) {
   for (const [title, { model, request }] of Object.entries(CASES)) {
     test(`${channel}: ${title} gets the same answer as from a provider with the route, whole and streamed`, async () => {
-      const asked = (by: string) =>
+      const paramsFor = (by: string) =>
         ({ ...request, model: of(by, model) }) as OpenAI.Responses.ResponseCreateParamsNonStreaming;
-      const native = await openai.responses.create(asked("native"));
-      const whole = await openai.responses.create(asked(channel));
+      const native = await openai.responses.create(paramsFor("native"));
+      const whole = await openai.responses.create(paramsFor(channel));
       assert.deepEqual(comparable(whole), comparable(native));
-      const streamed = (by: string) => openai.responses.stream({ ...asked(by), stream: true }).finalResponse();
+      const streamed = (by: string) => openai.responses.stream({ ...paramsFor(by), stream: true }).finalResponse();
       assert.deepEqual(comparable(await streamed(channel)), comparable(await streamed("native")));
-      const events = await openai.responses.create({ ...asked(channel), stream: true });
+      const events = await openai.responses.create({ ...paramsFor(channel), stream: true });
       let count = 0;
       for await (const { type, sequence_number } of events) {
         assert.equal(sequence_number, count, type);
@@ -105,14 +105,14 @@ for (const channel of TRANSLATED) {
   }
 
   test(`${channel}: a tool loop continues from the previous answer, including reasoning`, async () => {
-    const asked = {
+    const params = {
       model: of(channel, "sim-calls-2"),
       tools: [WEATHER],
       reasoning: { effort: "medium" as const, summary: "auto" as const },
       include: ["reasoning.encrypted_content" as const],
       store: false,
     };
-    const first = await openai.responses.create({ ...asked, input: QUESTION });
+    const first = await openai.responses.create({ ...params, input: QUESTION });
     const reasoning = first.output.find((item) => item.type === "reasoning");
     assert.ok(reasoning?.encrypted_content?.startsWith("gwr1.") === true);
     assert.ok(reasoning.summary.length > 0);
@@ -120,7 +120,7 @@ for (const channel of TRANSLATED) {
     assert.equal(calls.length, 2);
     const outputs = calls.map(({ call_id }) => ({ type: "function_call_output" as const, call_id, output: "21" }));
     const second = await openai.responses.create({
-      ...asked,
+      ...params,
       input: [{ role: "user", content: QUESTION }, ...first.output, ...outputs] as OpenAI.Responses.ResponseInput,
     });
     assert.ok(second.output_text !== "");
@@ -134,8 +134,8 @@ for (const channel of TRANSLATED) {
   });
 
   test(`${channel}: reasoning that was changed or belongs to another caller or model is dropped and reported`, async () => {
-    const asked = { model: of(channel), input: QUESTION, reasoning: { effort: "low" } } as const;
-    const answered = await openai.responses.create(asked);
+    const params = { model: of(channel), input: QUESTION, reasoning: { effort: "low" } } as const;
+    const answered = await openai.responses.create(params);
     const [reasoning] = answered.output;
     assert.ok(reasoning?.type === "reasoning" && reasoning.encrypted_content);
     const sealed = reasoning.encrypted_content;
@@ -149,14 +149,14 @@ for (const channel of TRANSLATED) {
       ],
     });
     for (const [by, model, content, isKept] of [
-      [openai, asked.model, sealed, true],
-      [openai, asked.model, changed, false],
-      [openai, asked.model, "gAAAAABo-of-another-maker", false],
+      [openai, params.model, sealed, true],
+      [openai, params.model, changed, false],
+      [openai, params.model, "gAAAAABo-of-another-maker", false],
       [openai, of(channel, "sim-calls-2"), sealed, false],
-      [clientsOf(gateway.url, other).openai, asked.model, sealed, false],
+      [clientsOf(gateway.url, other).openai, params.model, sealed, false],
     ] as const) {
       const { response } = await by.responses
-        .create({ ...asked, model, ...again(content) } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
+        .create({ ...params, model, ...again(content) } as OpenAI.Responses.ResponseCreateParamsNonStreaming)
         .withResponse();
       const lost = response.headers.get("x-gateway-fidelity-losses") ?? "";
       assert.equal(lost.includes("thinking_replay"), !isKept, `${model} ${lost}`);
@@ -207,12 +207,12 @@ for (const channel of TRANSLATED) {
       [{ background: true }, /background/],
       [{ tools: [{ type: "web_search" }], tool_choice: { type: "web_search" } }, /web_search/],
     ] as const) {
-      const asked = {
+      const params = {
         model: of(channel),
         input: QUESTION,
         ...request,
       } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
-      const refused = await raisedBy(openai.responses.create(asked));
+      const refused = await raisedBy(openai.responses.create(params));
       assert.equal(refused.status, 400);
       assert.match(refused.message, name);
     }

@@ -155,8 +155,8 @@ test("a client that disconnects during a translated stream is charged", async ()
   for await (const _ of chunks) chunks.controller.abort();
   assert.ok((await charge("leaving-openai")) > 0);
   const { anthropic } = clientsOf(gateway.url, await mint(node, "leaving-anthropic", { profile: "metered" }));
-  const asked = { ...message, max_tokens: 100, model: aliasOf("compat", SLOW), stream: true as const };
-  const events = await anthropic.messages.create(asked);
+  const params = { ...message, max_tokens: 100, model: aliasOf("compat", SLOW), stream: true as const };
+  const events = await anthropic.messages.create(params);
   for await (const _ of events) events.controller.abort();
   assert.ok((await charge("leaving-anthropic")) > 0);
 });

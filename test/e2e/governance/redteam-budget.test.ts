@@ -33,10 +33,10 @@ test("a long prompt whose client disconnects is not charged like short ones", as
     chat({ model: "sim-slow-5s", max_tokens: 1, messages: [{ role: "user", content: prompt }] }),
   );
   const bytes = post("/v1/chat/completions", body, [`Authorization: Bearer ${key}`, "Content-Type: application/json"]);
-  const asked = simulator.counts().requests;
+  const countBefore = simulator.counts().requests;
   const client = await rawClient(file, gateway.port);
   client.send(bytes);
-  await eventually("the provider is asked", () => simulator.counts().requests > asked);
+  await eventually("the provider is asked", () => simulator.counts().requests > countBefore);
   client.socket.destroy();
   await eventually("the long one is charged", async () => (await used()) - before > 10_000);
 });

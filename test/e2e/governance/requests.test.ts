@@ -64,10 +64,10 @@ const CHAT = { messages: [{ role: "user", content: PROMPT }] };
 const rowOf = (id: string): Promise<RequestRecord> =>
   eventually(`the row of ${id}`, async () => (await client.call("list_requests", { query: { id } })).items[0]);
 
-let asked = 0;
+let requestCount = 0;
 async function ask(key: string | undefined, facts: object, path?: string): Promise<RequestRecord> {
-  asked += 1;
-  const id = `ask-${asked}`;
+  requestCount += 1;
+  const id = `ask-${requestCount}`;
   const headers = { "x-request-id": id };
   await say(gateway, { key, headers, body: { ...chat(CHAT), ...facts }, ...(path !== undefined && { path }) });
   return await rowOf(id);

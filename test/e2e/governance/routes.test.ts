@@ -86,16 +86,16 @@ test("a spent budget refuses metered requests, says until when, and leaves other
 });
 
 test("a limit of 0 refuses requests without a maximum output too: a spent quota to compat clients, a rate limit to others", async () => {
-  const asked = { model: "sim-1", input: "hi" };
+  const request = { model: "sim-1", input: "hi" };
   const cases = [
     ["/v1/chat/completions", "insufficient_quota", chat()],
-    ["/v1/responses", "insufficient_quota", asked],
-    ["/v1/embeddings", "insufficient_quota", asked],
+    ["/v1/responses", "insufficient_quota", request],
+    ["/v1/embeddings", "insufficient_quota", request],
     ["/v1/messages", "rate_limit_error", chat()],
   ] as const;
-  for (const [path, type, asks] of cases) {
+  for (const [path, type, body] of cases) {
     for (const stream of [false, true]) {
-      const { status, text } = await say(gateway, { key: metered, path, body: { ...asks, stream } });
+      const { status, text } = await say(gateway, { key: metered, path, body: { ...body, stream } });
       const { error } = JSON.parse(text) as { error: { type: string; code: string } };
       assert.deepEqual([path, status, error.type, error.code], [path, 429, type, "budget_exhausted"]);
     }

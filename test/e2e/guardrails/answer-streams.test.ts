@@ -15,7 +15,7 @@ import { idle, readMetrics, sumOf } from "../support/metrics.ts";
 import { endChunks } from "../support/upstream.ts";
 import { within } from "../support/wait.ts";
 import { blocks, chunks, type Delta, pausing, readStream, streaming } from "./support/answers.ts";
-import { asked, leaked, MAIL, SSN, startInspected } from "./support/inspected.ts";
+import { leaked, MAIL, requestWith, SSN, startInspected } from "./support/inspected.ts";
 
 const file = { after };
 const inspected = await startInspected(file);
@@ -110,7 +110,7 @@ test("a stream cut at every byte gives the same result, in either dialect", asyn
   const bytes = Buffer.from(blocks(DELTAS).join(""));
   for (let at = 1; at < bytes.length; at += 41) {
     upstream.script = streaming([bytes.subarray(0, at), bytes.subarray(at)]);
-    const body = { ...asked({ model: "other" }), stream: true };
+    const body = { ...requestWith({ model: "other" }), stream: true };
     const { text } = await say(gateway, { key, path: "/v1/messages", body });
     const { content, thinking, arguments: json } = readStream(text);
     assert.deepEqual({ content, thinking, arguments: JSON.parse(json) }, HIDDEN, `cut at ${at}`);
@@ -131,7 +131,7 @@ test("a denial during a stream ends it in the dialect's format, aborts the provi
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(asked({ stream: true })),
+    body: JSON.stringify(requestWith({ stream: true })),
   });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = "";
@@ -208,7 +208,7 @@ test("a client that disconnects ends everything", async () => {
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(asked({ stream: true })),
+    body: JSON.stringify(requestWith({ stream: true })),
     signal: leaving.signal,
   });
   await response.body?.getReader().read();

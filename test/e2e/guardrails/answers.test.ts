@@ -14,12 +14,12 @@ import { type Reply, reply } from "../support/upstream.ts";
 import { chunks, readStream, streaming } from "./support/answers.ts";
 import {
   ADDRESS,
-  asked,
   CARD,
   JSON_TYPE,
   leaked,
   MAIL,
   MAX_BODY_BYTES,
+  requestWith,
   SSN,
   startInspected,
 } from "./support/inspected.ts";
@@ -268,7 +268,7 @@ test("audio and images pass and are counted, ranges are not requested, and an an
   assert.deepEqual(Buffer.from(await response.arrayBuffer()), valid);
   assert.ok(!upstream.requests.at(-1)?.headers.some(([name]) => name.toLowerCase() === "range"));
   upstream.script = (socket) => socket.write("HTTP/1.1 204 No Content\r\n\r\n");
-  const gone = await say(gateway, { key, body: asked() });
+  const gone = await say(gateway, { key, body: requestWith() });
   assert.deepEqual([gone.status, gone.text], [204, ""]);
   assert.equal(sumOf(await readMetrics(gateway), "gateway_guardrail_uninspected_total", { what: "audio" }), 1);
 });

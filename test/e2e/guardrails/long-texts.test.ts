@@ -37,10 +37,10 @@ test("while a text of 8 MiB is inspected, callers with short texts and exempt ca
   const waited: number[] = [];
   while (!isRead) {
     for (const caller of [key, exempt]) {
-      const asked = performance.now();
+      const startedAt = performance.now();
       const { status, text } = await say(gateway, { key: caller, body: chatWith(`my card is ${CARD}`) });
       assert.equal(status, 200, text);
-      waited.push(performance.now() - asked);
+      waited.push(performance.now() - startedAt);
     }
   }
   const { status, headers, text } = await reading;

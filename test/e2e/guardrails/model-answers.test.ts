@@ -198,11 +198,11 @@ for (const [type, server] of [
       server.answer = fault;
       await met(`${type} ${name}`, open, closed);
       streamed(LONG);
-      const asked = server.asked.length;
+      const countBefore = server.received.length;
       const held = await ask(buffer, { stream: true });
       assert.match(held.text, /guardrail_error/, name);
       assert.ok(!held.text.includes("well, all"), name);
-      if (type === "remote") assert.ok(server.asked.length - asked <= 1, name);
+      if (type === "remote") assert.ok(server.received.length - countBefore <= 1, name);
     }
   });
 }

@@ -67,7 +67,7 @@ test("names found by an analyzer are removed before the provider sees them, and 
   assert.deepEqual([answer.status, answer.headers.get("x-gateway-guardrails")], [200, "no-names=redact"], answer.text);
   const body = await sent();
   assert.ok(body.includes("👋 I am <PERSON>, who are you?"), body);
-  assert.equal(analyzer.asked.at(-1)?.headers["x-analyzer-key"], SECRET);
+  assert.equal(analyzer.received.at(-1)?.headers["x-analyzer-key"], SECRET);
   const refused = await say(gateway, { key, body: chatWith("how is a grenade made?") });
   assert.deepEqual([refused.status, refused.code], [403, "guardrail_denied"], refused.text);
 });
@@ -117,10 +117,10 @@ test("while an analyzer hangs, other callers are answered as fast as ever", asyn
   const measure = async (): Promise<readonly number[]> => {
     const waited: number[] = [];
     for (let turn = 0; turn < 60; turn++) {
-      const asked = performance.now();
+      const startedAt = performance.now();
       const { status } = await say(gateway, { key: exempt, body: chatWith(`hello ${turn}`) });
       assert.equal(status, 200);
-      waited.push(performance.now() - asked);
+      waited.push(performance.now() - startedAt);
     }
     return waited.sort((a, b) => a - b);
   };

@@ -97,7 +97,7 @@ const chatWith = (content: string, system?: string) =>
 
 test("a new configuration asks its model servers for their models", { skip: missing }, async () => {
   await eventually("both models were run", async () => {
-    const paths = new Set(server.asked.map(({ path }) => path));
+    const paths = new Set(server.requests.map(({ path }) => path));
     return (paths.has("/v2/models/ner/infer") && paths.has("/v2/models/verdict/infer")) || undefined;
   });
 });
@@ -112,7 +112,7 @@ test("names found by a served model are removed before the provider sees them", 
   const last = await fetch(`${simulator.url}/sim/last`, { headers: { authorization: `Bearer ${PROVIDER_KEY}` } });
   const sent = await last.text();
   assert.ok(sent.includes("My name is <PERSON>, I live in “<LOCATION>”, 😀 <LOCATION>."), sent);
-  assert.equal(server.asked.at(-1)?.headers.authorization, `Bearer ${SECRET}`);
+  assert.equal(server.requests.at(-1)?.headers.authorization, `Bearer ${SECRET}`);
   assert.deepEqual(server.complaints, []);
 });
 
@@ -151,10 +151,10 @@ test("while a server hangs, other callers are answered as fast as ever", { skip:
   const measure = async (): Promise<readonly number[]> => {
     const waited: number[] = [];
     for (let turn = 0; turn < 60; turn++) {
-      const asked = performance.now();
+      const startedAt = performance.now();
       const { status } = await say(gateway, { key: exempt, body: chatWith(`hello ${turn}`) });
       assert.equal(status, 200);
-      waited.push(performance.now() - asked);
+      waited.push(performance.now() - startedAt);
     }
     return waited.sort((a, b) => a - b);
   };

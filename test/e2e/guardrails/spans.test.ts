@@ -149,7 +149,7 @@ test("each call of a judge is a span below its request, and not an attempt of th
     );
   }
   assert.deepEqual(
-    spare.asked.map(({ headers }) => headers["traceparent"]).toSorted(),
+    spare.received.map(({ headers }) => headers["traceparent"]).toSorted(),
     asked(spans)
       .flatMap(({ attributes, spanId }) =>
         attributes["gateway.provider"] === "spare" ? [`00-${traceId}-${spanId}-01`] : [],

@@ -62,7 +62,7 @@ async function outcomeOfText(text: string): Promise<string> {
 
 test("the judge's verdict decides; it is called with its provider's credential", async () => {
   assert.deepEqual([await outcomeOfText("good day"), await outcomeOfText(BAD)], ["allowed", "guardrail_denied"]);
-  assert.equal(judge.asked[0]?.headers["authorization"], "Bearer the-judges-key");
+  assert.equal(judge.received[0]?.headers["authorization"], "Bearer the-judges-key");
 });
 
 test("a judge that is down refuses the requests it should read, and is called again later", async () => {

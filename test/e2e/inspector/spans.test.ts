@@ -119,7 +119,7 @@ test("a request and its response are inspections of one span below the proxy's, 
     [call?.parentSpanId, call?.attributes["gateway.detector"], call?.attributes["gateway.provider"]],
     [root.spanId, "judge", "judges"],
   );
-  assert.equal(judge.asked.at(-1)?.headers["traceparent"], `00-${TRACE}-${call?.spanId}-01`);
+  assert.equal(judge.received.at(-1)?.headers["traceparent"], `00-${TRACE}-${call?.spanId}-01`);
 });
 
 test("a refusal is not an error span and a failure is; an invalid method and an invalid trace context are dropped", async () => {

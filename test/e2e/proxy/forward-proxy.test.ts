@@ -130,7 +130,7 @@ test("providers are reached through the proxy of their scheme, with its credenti
     const { status, text } = await ask(model);
     assert.equal(status, 200, `${model}: ${text}`);
     assert.equal((JSON.parse(text) as { readonly host: string }).host, host);
-    assert.ok(through.asked.includes(line), `${line} in ${through.asked.join(", ")}`);
+    assert.ok(through.requests.includes(line), `${line} in ${through.requests.join(", ")}`);
   }
   const basic = `Basic ${Buffer.from(`user:${PASSWORD}`).toString("base64")}`;
   assert.ok(proxy.credentials.every((each) => each === basic));
@@ -156,7 +156,7 @@ test("a refused or broken connection names the proxy, its answer and the remedy,
 
 /** Returns what both proxies were asked for, without the usage reports that the gateway fetches at times of its own. */
 const askedForCallers = (): readonly string[] =>
-  [...overTls.asked, ...proxy.asked].filter((line) => !line.includes("usage.test"));
+  [...overTls.requests, ...proxy.requests].filter((line) => !line.includes("usage.test"));
 
 test("loopback, pools and hosts in NO_PROXY are reached directly", async () => {
   const before = askedForCallers();
@@ -203,11 +203,11 @@ test("GET /status lists what uses a proxy, without credentials", async (t) => {
 });
 
 test("check sends everything through the proxy, and says what uses it", async () => {
-  const before = proxy.asked.length;
+  const before = proxy.requests.length;
   const args = ["check", "-timeout", "5s", "-config", gateway.files.nodePath];
   const { ended, stdout } = runProgram(file, { args, env: gateway.env });
   await within("check", ended);
-  const asked = new Set(proxy.asked.slice(before));
+  const asked = new Set(proxy.requests.slice(before));
   for (const name of ["secure.test", "issuer.test", "tokens.test", "usage.test", "mcp.test", "agent.test"]) {
     assert.ok(asked.has(`CONNECT ${name}:443`), `${name} in ${[...asked].join(", ")}\n${stdout()}`);
   }

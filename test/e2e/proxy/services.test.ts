@@ -64,12 +64,12 @@ await writeFile(roots, authority.root);
 type Env = Readonly<Record<string, string>>;
 
 async function run(args: readonly string[], env: Env) {
-  const before = proxy.asked.length;
+  const before = proxy.requests.length;
   const program = runProgram(file, { args, env: { ...env, NODE_EXTRA_CA_CERTS: roots } });
   const { status } = await within(args.join(" "), program.ended, LIMIT_MS);
   const text = program.stdout() + program.stderr();
   for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) assert.ok(!text.includes(secret));
-  return { status, text, asked: proxy.asked.slice(before), credentials: proxy.credentials.slice(before) };
+  return { status, text, asked: proxy.requests.slice(before), credentials: proxy.credentials.slice(before) };
 }
 
 const pin = (name: string, env: Env) => run(["models", "pin", "-endpoint", `https://${name}`, "own/graph"], env);
@@ -94,7 +94,7 @@ test("a model is pinned through the proxy named in either letter case, with and 
 // An unreachable hub is retried for fifteen seconds, so these run concurrently.
 test("hosts in NO_PROXY are reached directly, in either letter case", async () => {
   const direct = [{ NO_PROXY: "hub.test" }, { no_proxy: ".test" }, { NO_PROXY: "*" }];
-  const before = proxy.asked.length;
+  const before = proxy.requests.length;
   await Promise.all(
     direct.map(async (env) => {
       const { status, text } = await pin("hub.test", { HTTPS_PROXY: KNOWN, ...env } as Env);
@@ -102,7 +102,7 @@ test("hosts in NO_PROXY are reached directly, in either letter case", async () =
       assert.doesNotMatch(text, /proxy/);
     }),
   );
-  assert.equal(proxy.asked.length, before);
+  assert.equal(proxy.requests.length, before);
 });
 
 test("a proxy that refuses or breaks off is named with its answer", async () => {

@@ -9,7 +9,7 @@ import { atEnd, type Owner } from "../support/wait.ts";
 interface TestProxy {
   readonly port: number;
   /** Each request as `CONNECT host:port` or `METHOD address`. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** Value of `proxy-authorization` of each. */
   readonly credentials: (string | undefined)[];
 }
@@ -24,12 +24,12 @@ interface TestProxyOptions {
 }
 
 export async function testProxy(owner: Owner, { names, refused = {}, tls }: TestProxyOptions): Promise<TestProxy> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const credentials: (string | undefined)[] = [];
   const sockets = new Set<Duplex>();
   const server: Server = tls === undefined ? createServer() : createTlsServer(tls);
   const note = (line: string, incoming: IncomingMessage): void => {
-    asked.push(line);
+    requests.push(line);
     credentials.push(incoming.headers["proxy-authorization"]);
   };
   server.on("connection", (socket: Socket) => {
@@ -79,5 +79,5 @@ export async function testProxy(owner: Owner, { names, refused = {}, tls }: Test
   });
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("listening without a port");
-  return { port: at.port, asked, credentials };
+  return { port: at.port, requests, credentials };
 }

@@ -29,8 +29,8 @@ const at = (ms: number) => {
 
 test("a drift of 3 % is reported once, with its class and day; 1.9 % and amounts below the floor are not", async (t) => {
   const simulator = await simulated(t, { adminKey: ADMIN });
-  const changeSettings = async (asked: unknown): Promise<void> => {
-    const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(asked) });
+  const changeSettings = async (settings: unknown): Promise<void> => {
+    const answer = await fetch(`${simulator.url}/sim/reports`, { method: "POST", body: JSON.stringify(settings) });
     assert.equal(answer.status, 200);
   };
   const audited = { admin_key: "$" + "{secret:ADMIN}", base_url: simulator.url };

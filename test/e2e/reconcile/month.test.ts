@@ -262,7 +262,7 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
       },
       LIMIT_MS,
     );
-  const asksOfReports = async (): Promise<number> => {
+  const reportRequests = async (): Promise<number> => {
     const answer = await fetch(`${simulator.url}/sim/counts`);
     const { byRoute } = (await answer.json()) as { readonly byRoute: Readonly<Record<string, number>> };
     return byRoute["usage_report"] ?? 0;
@@ -313,14 +313,14 @@ test(`reconciliation stays exact over ${DAYS} days of kills and wrong reports (R
 
     // Even afternoon hours, except for a few answers of the first hour, on which days may disagree.
     const next = START + (n + 1) * DAY + (random.below(4) === 0 ? 1.5 : 11 + random.below(12)) * HOUR;
-    const asked = await asksOfReports();
+    const requestCount = await reportRequests();
     const errors = Array.from({ length: random.below(3) }, () => ({ status: random.pick([429, 503]), retry_after: 0 }));
     const held = isMidRound && down === undefined ? [{ status: 503, retry_after: 2 }] : [];
     const failures = { errors: [...held, ...errors], expired: random.below(2), page_days: 1 + random.below(9) };
     await goTo(next, { ...knobsAt(n + 1), ...failures });
     if (held.length > 0) {
       const before = await leader();
-      await eventually("a round under way", async () => (await asksOfReports()) > asked && true, LIMIT_MS);
+      await eventually("a round under way", async () => (await reportRequests()) > requestCount && true, LIMIT_MS);
       await kill(before);
       kills += 1;
       await leader();

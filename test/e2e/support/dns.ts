@@ -18,7 +18,7 @@ export interface DnsServer {
   /** Answers by lower-case name without a trailing dot; an absent name is `none`. */
   readonly names: Map<string, DnsAnswer>;
   /** Each question as `name type`, in order of arrival. */
-  readonly asked: string[];
+  readonly queries: string[];
   /** Number of answers over TCP. */
   overTcp(): number;
 }
@@ -36,7 +36,7 @@ export async function dnsServer(
   at: { readonly host: string; readonly port: number } = { host: "127.0.0.1", port: 0 },
 ): Promise<DnsServer> {
   const names = new Map<string, DnsAnswer>();
-  const asked: string[] = [];
+  const queries: string[] = [];
   let overTcp = 0;
   const connections = new Set<Socket>();
   const tcp = createServer((socket) => {
@@ -61,7 +61,7 @@ export async function dnsServer(
   const { port } = tcp.address() as AddressInfo;
   const udp = createSocket("udp4");
   udp.on("message", (question, { address, port: from }) => {
-    const answer = answerTo(question, names, asked);
+    const answer = answerTo(question, names, queries);
     if (answer === undefined) return;
     udp.send(answer.length <= MAX_UDP_BYTES ? answer : truncated(answer, question), from, address);
   });
@@ -71,7 +71,7 @@ export async function dnsServer(
     tcp.close();
     for (const socket of connections) socket.destroy();
   });
-  return { address: `${at.host}:${port}`, names, asked, overTcp: () => overTcp };
+  return { address: `${at.host}:${port}`, names, queries, overTcp: () => overTcp };
 }
 
 /** Returns the name and the end of a message's only question, after its type and class. */
@@ -85,9 +85,9 @@ function questionOf(message: Buffer): { readonly name: string; readonly type: nu
   return { name: labels.join(".").toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 };
 }
 
-function answerTo(message: Buffer, names: DnsServer["names"], asked: string[]): Buffer | undefined {
+function answerTo(message: Buffer, names: DnsServer["names"], queries: string[]): Buffer | undefined {
   const { name, type, end } = questionOf(message);
-  asked.push(`${name} ${TYPES.get(type) ?? type}`);
+  queries.push(`${name} ${TYPES.get(type) ?? type}`);
   const known = names.get(name) ?? "none";
   if (known === "silence") return undefined;
   const addresses = typeof known === "string" ? [] : known.addresses;

@@ -83,14 +83,14 @@ test("a certificate is replaced while requests continue, and status and metrics 
       });
       asked.on("error", reject).end();
     });
-  let asked = 0;
+  let requestCount = 0;
   const second = await eventually(
     "the second certificate",
     async () => {
       const statuses = await Promise.all([ask(kept), ask(fresh)]);
       // The gateway answers; the provider is not running.
       assert.deepEqual(statuses, [502, 502]);
-      asked += 1;
+      requestCount += 1;
       const now = await serial();
       return now !== first && now;
     },
@@ -98,7 +98,7 @@ test("a certificate is replaced while requests continue, and status and metrics 
   );
   await ask(kept);
   assert.equal(connections, 1, "the connection that was kept is that of before");
-  assert.ok(asked > 5, `${asked} rounds`);
+  assert.ok(requestCount > 5, `${requestCount} rounds`);
   assert.deepEqual(authority.counts(), { orders: 2, issued: 2 });
   assert.ok((await notAfter()) > expires);
   const text = JSON.stringify((await statusOf(socket)).certificates).toUpperCase();

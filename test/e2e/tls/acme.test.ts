@@ -30,13 +30,13 @@ test("a cluster has one certificate, validated at every node and served by every
   skip: pebble.missing,
 }, async (t) => {
   const ports = await Promise.all(DOMAINS.map(freePort));
-  const asked = ports.map(() => 0);
+  const requestCounts = ports.map(() => 0);
   let turn = 0;
   // Like a load balancer, tries the next server if one refuses.
   const balancer = createServer({ pauseOnConnect: true }, async (socket) => {
     socket.on("error", () => undefined);
     const [onward, at] = await reached();
-    asked[at] = (asked[at] ?? 0) + 1;
+    requestCounts[at] = (requestCounts[at] ?? 0) + 1;
     socket.pipe(onward).pipe(socket);
     socket.resume();
   });
@@ -102,7 +102,7 @@ test("a cluster has one certificate, validated at every node and served by every
   assert.equal(new Set(serials).size, 1);
   assert.deepEqual(authority.counts(), { orders: 1, issued: 1 });
   // A node that did not listen yet was skipped.
-  assert.ok(asked.filter((times) => times > 0).length > 1, `asked: ${asked.join(", ")}`);
+  assert.ok(requestCounts.filter((times) => times > 0).length > 1, `asked: ${requestCounts.join(", ")}`);
   assert.equal(nodes.flatMap(({ log }) => log().filter(({ message }) => message === "certificate issued")).length, 1);
 
   let seen = 0;

@@ -10,7 +10,7 @@ const WORDS: readonly (readonly string[])[] = [
   "我叫王小明,住在北京。 你好,世界! 東京タワー 김철수는 서울에 산다".split(" "),
   "मेरा नाम अमित है। मैं दिल्ली में रहता हूँ नमस्ते दुनिया क्षत्रिय".split(" "),
 ];
-const ODD = [
+const UNUSUAL_TEXTS = [
   "😀",
   "👩‍👩‍👧",
   "𝒜𝓁𝒾𝒸ℯ",
@@ -35,9 +35,9 @@ export function texts(): readonly string[] {
     const count = at % 10 === 9 ? 60 + below(60) : 1 + below(14);
     let text = "";
     for (let word = 0; word < count; word++) {
-      const odd = below(8) === 0;
+      const unusual = below(8) === 0;
       const mixed = below(12) === 0 ? (WORDS[below(WORDS.length)] as readonly string[]) : words;
-      text += odd ? ODD[below(ODD.length)] : mixed[below(mixed.length)];
+      text += unusual ? UNUSUAL_TEXTS[below(UNUSUAL_TEXTS.length)] : mixed[below(mixed.length)];
       if (below(7) > 0) text += below(20) === 0 ? "  " : " ";
     }
     return text;

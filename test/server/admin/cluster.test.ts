@@ -175,7 +175,7 @@ test("a secret is stored, counted and listed, and its value is shown nowhere", a
 test("the idempotency record of a secret has a keyed digest, not a plain hash of its value", async (t) => {
   const { secrets } = await openAdmin(t);
   const digests: (string | undefined)[] = [];
-  const asked: string[] = [];
+  const requests: string[] = [];
   const watched: typeof secrets = {
     ...secrets,
     put(name, value, write) {
@@ -183,14 +183,14 @@ test("the idempotency record of a secret has a keyed digest, not a plain hash of
       return secrets.put(name, value, write);
     },
     requestDigest(request) {
-      asked.push(Buffer.from(request).toString("utf8"));
+      requests.push(Buffer.from(request).toString("utf8"));
       return "keyed";
     },
   };
   const { client } = await openAdmin(t, { secrets: watched });
   await client.call("put_secret", { params: { name: "a" }, body: { value: "v" }, idempotencyKey: "k" });
   assert.deepEqual(digests, ["keyed"]);
-  assert.deepEqual(asked, ['PUT /admin/v1/secrets/a\n\n{"value":"v"}']);
+  assert.deepEqual(requests, ['PUT /admin/v1/secrets/a\n\n{"value":"v"}']);
 });
 
 test("the status has node, leader, version, uptime, listeners and applied index", async (t) => {

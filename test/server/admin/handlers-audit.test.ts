@@ -42,12 +42,12 @@ test("heads are listed by node and chain, with the number of contradictions of e
 });
 
 test("the requested number of last records is answered, 100 by default", async () => {
-  const asked: unknown[] = [];
+  const requests: unknown[] = [];
   const ports = handlerPorts({
     audit: {
       ...handlerPorts().audit,
       recent(limit, event) {
-        asked.push([limit, event]);
+        requests.push([limit, event]);
         return [AUDIT_RECORD];
       },
     },
@@ -57,7 +57,7 @@ test("the requested number of last records is answered, 100 by default", async (
     value: { items: [AUDIT_RECORD] },
   });
   await answer(callOf("list_audit_records", { query: { limit: 7, event: "admin.write" } }), ports);
-  assert.deepEqual(asked, [
+  assert.deepEqual(requests, [
     [100, undefined],
     [7, "admin.write"],
   ]);

@@ -1,4 +1,4 @@
-/** Audit records of a change: tried only, done, and by whom, for any number of roles. */
+/** Audit records of a change: as a dry run and as a write, with the caller and any number of roles. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -128,7 +128,7 @@ test("events: neither a denied message nor any later one is shown", async () => 
 });
 
 test("events: a slow detector keeps their order", async () => {
-  let asked = 0;
+  let callCount = 0;
   const slow: Detector = {
     name: "slow",
     type: "pii",
@@ -136,7 +136,7 @@ test("events: a slow detector keeps their order", async () => {
     readsContext: [],
     horizon: undefined,
     async detect(texts) {
-      for (let left = 20 - asked++; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
+      for (let left = 20 - callCount++; left > 0; left--) await new Promise((resolve) => setImmediate(resolve));
       return texts.map(() => []);
     },
   };
@@ -147,7 +147,7 @@ test("events: a slow detector keeps their order", async () => {
   );
   const { shown } = await shownOf("mcp", events, guard);
   assert.equal(shown, events.join(""));
-  assert.equal(asked, 10);
+  assert.equal(callCount, 10);
 });
 
 test("events: text that an agent streams in pieces is judged as its client assembles it", async () => {

@@ -41,10 +41,10 @@ const refuseAll = (issuer: TestIssuer, status = 503) => {
 };
 
 /** The issuer does not answer until the returned function is called. */
-function hold(issuer: TestIssuer): { readonly asked: Promise<void>; release(): void } {
+function hold(issuer: TestIssuer): { readonly requested: Promise<void>; release(): void } {
   const held: ServerResponse[] = [];
   let onAsked = (): void => undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     onAsked = resolve;
   });
   issuer.intercept = (_path, _request, response) => {
@@ -53,7 +53,7 @@ function hold(issuer: TestIssuer): { readonly asked: Promise<void>; release(): v
     return true;
   };
   return {
-    asked,
+    requested,
     release() {
       issuer.intercept = () => false;
       for (const response of held) response.end(JSON.stringify({ keys: issuer.keys }));
@@ -239,7 +239,7 @@ test("an issuer that never answers delays a caller no longer than the timeout", 
   const held = hold(issuer);
   await using tokens = testVerifier([issuer.options()], { fetchTimeoutMs: 100 });
   assert.equal(await tokens.outcome(await lasting(issuer, first)), "keys_unavailable");
-  await held.asked;
+  await held.requested;
   // An issuer that sends its answer byte by byte does not delay it either.
   issuer.intercept = (_path, _request, response) => {
     response.write("{");
@@ -272,7 +272,7 @@ test("an issuer that hangs delays callers for a second if keys are known, and la
   tokens.clock.advance(HOUR);
   const later = await waited();
   assert.ok(later < 900, `${later} ms, of an issuer that is known to be down`);
-  await heldAgain.asked;
+  await heldAgain.requested;
   heldAgain.release();
 });
 
@@ -307,7 +307,7 @@ test("a caller that disconnects ends its own wait, and the fetch continues for t
   const caller = new AbortController();
   const left = verifier.verify(token, caller.signal);
   const stays = verifier.verify(token, new AbortController().signal);
-  await held.asked;
+  await held.requested;
   caller.abort(new Error("gone"));
   await assert.rejects(left, /gone/);
   held.release();
@@ -323,7 +323,7 @@ test("closing aborts a running fetch and its waiting callers", async () => {
   const verifier = createTokenVerifier({ issuers: [issuer.options()], clock: testClock(), log });
   const token = await lasting(issuer, first);
   const waits = verifier.verify(token, new AbortController().signal);
-  await held.asked;
+  await held.requested;
   await verifier.close();
   assert.deepEqual(await waits, { kind: "refused", fault: "keys_unavailable", issuer: "corp" });
   assert.equal((await verifier.verify(token, new AbortController().signal)).kind, "refused");

@@ -117,10 +117,10 @@ test("a text with a wrong checksum causes no lookup, and every other text exactl
   const { keys, callers } = start();
   const { text } = keys.mint();
   await outcome(callers, bearer(`${text.slice(0, -6)}000000`));
-  assert.equal(keys.asked.length, 0);
+  assert.equal(keys.keyQueries.length, 0);
   await outcome(callers, bearer(text), { rules: testRules({ virtualKeys: false }) });
   await outcome(callers, bearer(mintKey(randomBytes).text));
-  assert.equal(keys.asked.length, 2);
+  assert.equal(keys.keyQueries.length, 2);
 });
 
 test("a malformed stored digest matches no secret", async () => {

@@ -1,4 +1,4 @@
-/** Which published keys verify which signatures. */
+/** Published keys, and the signatures that they verify. */
 
 import assert from "node:assert/strict";
 import { createHmac, createPublicKey, type KeyObject } from "node:crypto";

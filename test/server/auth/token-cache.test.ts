@@ -169,7 +169,7 @@ test("a reload of issuers applies at once to cached tokens", async () => {
 test("a result of the previous verifier after a reload is not cached", async () => {
   await using slow = await startIssuer({ keys: [ec] });
   const { cached, replace } = start([slow.options()]);
-  const asked = new Promise<ServerResponse>((resolve) => {
+  const requested = new Promise<ServerResponse>((resolve) => {
     slow.intercept = (path, _request, response) => {
       if (path === KEYS_PATH) resolve(response);
       return path === KEYS_PATH;
@@ -177,7 +177,7 @@ test("a result of the previous verifier after a reload is not cached", async () 
   });
   const token = await sign(ec, good({ iss: slow.url }));
   const waiting = cached.verify(token, signal);
-  const held = await asked;
+  const held = await requested;
   replace([]);
   held.end(JSON.stringify({ keys: slow.keys }));
   assert.equal((await waiting).kind, "verified");

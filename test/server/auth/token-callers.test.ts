@@ -15,8 +15,8 @@ const callers = createCallers({ keys: memoryKeys(), verifier: () => verifier.sou
 const PUBLIC_URL = "https://gateway.example.com";
 
 async function callerOf(claims: Record<string, unknown>, rules: AuthRules, server?: string): Promise<Caller> {
-  const asked = { rules, ...(server !== undefined && { server }) };
-  const found = await identify(callers, bearer(await sign(ec, good(claims))), asked);
+  const options = { rules, ...(server !== undefined && { server }) };
+  const found = await identify(callers, bearer(await sign(ec, good(claims))), options);
   assert.ok(found.kind === "caller", JSON.stringify(found));
   return found.caller;
 }
@@ -117,8 +117,8 @@ test("audiences are compared exactly, and without a public address no resource m
 test("a token for the gateway's own audience works everywhere, and one for a server only at that server", async () => {
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const at = async (aud: unknown, server?: string): Promise<string> => {
-    const asked = { rules, ...(server !== undefined && { server }) };
-    const found = await identify(callers, bearer(await sign(ec, good({ aud }))), asked);
+    const options = { rules, ...(server !== undefined && { server }) };
+    const found = await identify(callers, bearer(await sign(ec, good({ aud }))), options);
     return found.kind === "caller" ? `only ${found.caller.onlyServer}` : found.fault;
   };
   const tickets = `${PUBLIC_URL}/mcp/tickets`;
@@ -150,9 +150,9 @@ test("a token for the gateway's own audience works everywhere, and one for a ser
 test("requests to one server with a token for it share one caller", async () => {
   const rules = testRules({ publicUrl: PUBLIC_URL });
   const from = bearer(await sign(ec, good({ aud: `${PUBLIC_URL}/mcp/tickets` })));
-  const asked = { rules, server: "tickets" };
-  const found = await identify(callers, from, asked);
-  assert.equal(await identify(callers, from, asked), found);
+  const options = { rules, server: "tickets" };
+  const found = await identify(callers, from, options);
+  assert.equal(await identify(callers, from, options), found);
   assert.equal(await outcome(callers, from, { rules, server: "wiki" }), "wrong_resource");
 });
 

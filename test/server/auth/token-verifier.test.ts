@@ -1,4 +1,4 @@
-/** Which tokens are accepted, by whose keys, and the faults of the others. */
+/** Tokens that are accepted by an issuer's keys, and the faults of all others. */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

@@ -203,7 +203,7 @@ after(async () => {
   await counted.close();
 });
 
-interface Asked {
+interface RequestOptions {
   readonly path?: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
@@ -216,7 +216,7 @@ const CHAT = { model: "plain", messages: [{ role: "user", content: "hello there"
 const LONG = { ...CHAT, messages: [{ role: "user", content: "hello there ".repeat(20_000) }] };
 const GUARDED = { authorization: `Bearer ${guardedKey.text}` };
 
-const REQUESTS: Readonly<Record<string, Asked>> = {
+const REQUESTS: Readonly<Record<string, RequestOptions>> = {
   "an answer in one piece": { body: CHAT },
   "a stream": { body: { ...CHAT, stream: true } },
   "a body without a length": { body: CHAT, isChunked: true },
@@ -232,7 +232,7 @@ const REQUESTS: Readonly<Record<string, Asked>> = {
 };
 
 /** Returns the status, or 0 if the connection ended without or during an answer. */
-function ask({ path = "/v1/chat/completions", body, headers, isZipped, isChunked }: Asked): Promise<number> {
+function ask({ path = "/v1/chat/completions", body, headers, isZipped, isChunked }: RequestOptions): Promise<number> {
   const text = body && Buffer.from(JSON.stringify(body));
   const sent = text && isZipped === true ? gzipSync(text) : text;
   return new Promise((resolve) => {
@@ -264,14 +264,14 @@ function ask({ path = "/v1/chat/completions", body, headers, isZipped, isChunked
 const held = () => ({ inFlight: admission.inFlight(), bytes: admission.bufferedBytes(), charges: counted.open() });
 const NOTHING = { inFlight: 0, bytes: 0, charges: 0 };
 
-for (const [name, asked] of Object.entries(REQUESTS)) {
+for (const [name, options] of Object.entries(REQUESTS)) {
   test(`${name}: everything is released wherever the request fails or its client disconnects`, async (t) => {
-    const usual = await ask(asked);
+    const usual = await ask(options);
     let most = 0;
     for (const kind of ["throws", "client leaves"] as const) {
       for (let at = 1; ; at++) {
         fault = { kind, at };
-        const status = await ask(asked);
+        const status = await ask(options);
         fault = undefined;
         await eventually(`nothing is held after "${kind}" at call ${at}`, () =>
           held().inFlight === 0 && held().bytes === 0 && held().charges === 0 ? true : undefined,
@@ -284,7 +284,7 @@ for (const [name, asked] of Object.entries(REQUESTS)) {
     }
     assert.deepEqual(held(), NOTHING);
     assert.ok(most >= 5, `only ${most} calls`);
-    assert.equal(await ask(asked), usual);
+    assert.equal(await ask(options), usual);
     t.diagnostic(`${most} calls, status ${usual}`);
   });
 }

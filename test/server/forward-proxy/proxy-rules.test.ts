@@ -1,4 +1,4 @@
-/** Which address uses which forward proxy, as tables. */
+/** Tables of addresses with the forward proxy that each uses. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readForwardProxies } from "../../../src/server/forward-proxy/index.ts";

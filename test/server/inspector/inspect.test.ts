@@ -54,13 +54,13 @@ const held = {
   },
 };
 
-interface Asked {
+interface Inspected {
   readonly verdict: Verdict;
   readonly records: readonly GuardrailRecord[];
   readonly counted: Readonly<Record<string, number>>;
 }
 
-async function asked(path: string, body: string | Buffer, ...headers: readonly string[]): Promise<Asked> {
+async function inspectRequest(path: string, body: string | Buffer, ...headers: readonly string[]): Promise<Inspected> {
   const records: GuardrailRecord[] = [];
   const { metrics, counted } = countedMetrics();
   const type = headers.includes("content-type") ? [] : ["content-type", "application/json"];
@@ -85,7 +85,7 @@ const NOBODY = {
 const chat = (text: string): string => JSON.stringify({ model: "m-1", messages: [{ role: "user", content: text }] });
 
 test("a message without findings passes and leaves no record", async () => {
-  const { verdict, records } = await asked("/v1/chat/completions", chat("hello"));
+  const { verdict, records } = await inspectRequest("/v1/chat/completions", chat("hello"));
   assert.deepEqual([verdict, records], [{ kind: "allow" }, []]);
 });
 
@@ -96,7 +96,7 @@ for (const [what, path, body] of [
   ["JSON of an unknown path", "/internal/ask", JSON.stringify({ model: "m-1", deep: [{ question: CARD }] })],
 ] as const) {
   test(`a request is redacted with every other byte unchanged: ${what}`, async () => {
-    const { verdict, records } = await asked(path, body);
+    const { verdict, records } = await inspectRequest(path, body);
     assert.equal(verdict.kind === "rewrite" && String(verdict.body), body.replace(CARD, "<CREDIT_CARD>"));
     const [record] = records;
     assert.deepEqual(
@@ -113,7 +113,7 @@ for (const [what, path, body, headers] of [
   ["in the query, without a body", "/v1/models?to=ada%40example.org", "", []],
 ] as const) {
   test(`a request is denied for a finding ${what}`, async () => {
-    const { verdict, records } = await asked(path, body, ...headers);
+    const { verdict, records } = await inspectRequest(path, body, ...headers);
     assert.equal(verdict.kind === "refuse" && verdict.error.code, "guardrail_denied");
     assert.equal(records[0]?.data["decision"], "deny");
   });
@@ -137,7 +137,7 @@ for (const [what, path, body, headers, method] of [
   ],
 ] as const) {
   test(`an agent request is redacted with every other byte unchanged: ${what}`, async () => {
-    const { verdict, records } = await asked(path, body, ...headers);
+    const { verdict, records } = await inspectRequest(path, body, ...headers);
     assert.equal(verdict.kind === "rewrite" && String(verdict.body), body.replace(CARD, "<CREDIT_CARD>"));
     assert.deepEqual([records.length, records[0]?.data["route"], records[0]?.data["rule"]], [1, method, "mask"]);
     assert.ok(!JSON.stringify(records).includes("4111"));
@@ -145,15 +145,15 @@ for (const [what, path, body, headers, method] of [
 }
 
 test("a mirrored header is rewritten with its argument", async () => {
-  const { verdict } = await asked("/mcp", CALL, "mcp-param-note", CARD, "mcp-param-n", "1");
+  const { verdict } = await inspectRequest("/mcp", CALL, "mcp-param-note", CARD, "mcp-param-n", "1");
   assert.deepEqual(verdict.kind === "rewrite" && [...(verdict.headers ?? [])], [["mcp-param-note", "<CREDIT_CARD>"]]);
 });
 
 test("rules read the method and the tool, and a denial answers each waiting call", async () => {
   const call = (name: string, id: number): string => rpc("tools/call", { name, arguments: { note: "x" } }, id);
-  const allowed = await asked("/mcp", call("rm", 4), "mcp-name", "rm", "x-note", "nothing");
+  const allowed = await inspectRequest("/mcp", call("rm", 4), "mcp-name", "rm", "x-note", "nothing");
   assert.equal(allowed.verdict.kind, "allow");
-  const denied = await asked("/mcp", `[${call("ls", 3)},${call("wipe", 4)}]`);
+  const denied = await inspectRequest("/mcp", `[${call("ls", 3)},${call("wipe", 4)}]`);
   assert.deepEqual(denied.verdict.kind === "refuse" && [denied.verdict.error.code, denied.verdict.shape?.ids], [
     "guardrail_denied",
     ["3", "4"],
@@ -193,7 +193,7 @@ for (const [what, type, body, expected] of [
   ["an archive", "application/zip", Buffer.from([0x50, 0x4b, 3, 4, 0xff]), "uninspected other"],
 ] as const) {
   test(`a request on an unknown route is handled: ${what}`, async () => {
-    const outcome = await asked("/upload", body, "content-type", type);
+    const outcome = await inspectRequest("/upload", body, "content-type", type);
     const { verdict, counted } = outcome;
     const [count] = Object.keys(counted);
     assert.equal(verdict.kind === "refuse" ? verdict.error.code : (count ?? verdict.kind), expected);
@@ -218,9 +218,19 @@ const CODINGS: readonly (readonly [string, (plain: Buffer) => Buffer, (coded: Bu
 for (const [name, encode, decode] of CODINGS) {
   test(`an encoded body is read, and re-encoded if it is rewritten: ${name}`, async () => {
     const plain = chat(CARD);
-    const { verdict } = await asked("/v1/chat/completions", encode(Buffer.from(plain)), "content-encoding", name);
+    const { verdict } = await inspectRequest(
+      "/v1/chat/completions",
+      encode(Buffer.from(plain)),
+      "content-encoding",
+      name,
+    );
     assert.equal(verdict.kind === "rewrite" && String(decode(verdict.body)), plain.replace(CARD, "<CREDIT_CARD>"));
-    const clean = await asked("/v1/chat/completions", encode(Buffer.from(chat("hello"))), "content-encoding", name);
+    const clean = await inspectRequest(
+      "/v1/chat/completions",
+      encode(Buffer.from(chat("hello"))),
+      "content-encoding",
+      name,
+    );
     assert.equal(clean.verdict.kind, "allow");
     assert.equal(held.bytes, 0);
   });
@@ -228,7 +238,7 @@ for (const [name, encode, decode] of CODINGS) {
 
 test("two encoding headers count as two encodings", async () => {
   const twice = gzipSync(gzipSync(Buffer.from(chat(CARD))));
-  const { verdict } = await asked("/mcp", twice, "content-encoding", "gzip", "content-encoding", "gzip");
+  const { verdict } = await inspectRequest("/mcp", twice, "content-encoding", "gzip", "content-encoding", "gzip");
   assert.equal(verdict.kind, "rewrite");
 });
 
@@ -241,7 +251,7 @@ for (const [what, body, encoding, code] of [
   ["a thousand times its size", brotliCompressSync(Buffer.alloc(1_500_000)), "br", "body_too_large"],
 ] as const) {
   test(`a request is refused: ${what}`, async () => {
-    const { verdict } = await asked("/v1/chat/completions", body, "content-encoding", encoding);
+    const { verdict } = await inspectRequest("/v1/chat/completions", body, "content-encoding", encoding);
     assert.equal(verdict.kind === "refuse" && verdict.error.code, code);
     assert.equal(held.bytes, 0);
   });
@@ -250,7 +260,7 @@ for (const [what, body, encoding, code] of [
 test("memory for reading is reserved, and a request without room is refused", async () => {
   held.most = 100_000;
   try {
-    const { verdict } = await asked("/v1/chat/completions", chat("x".repeat(50_000)));
+    const { verdict } = await inspectRequest("/v1/chat/completions", chat("x".repeat(50_000)));
     assert.equal(verdict.kind === "refuse" && verdict.error.code, "overloaded");
     assert.equal(held.bytes, 0);
   } finally {
@@ -260,7 +270,7 @@ test("memory for reading is reserved, and a request without room is refused", as
 
 test("an unreadable body is refused, and media are counted", async () => {
   const refused = async (path: string, body: string, ...headers: readonly string[]): Promise<unknown> =>
-    asked(path, body, ...headers).then(
+    inspectRequest(path, body, ...headers).then(
       ({ verdict }) => (verdict.kind === "refuse" ? verdict.error.code : verdict.kind),
       (error: { readonly code: string }) => error.code,
     );
@@ -286,6 +296,11 @@ test("an unreadable body is refused, and media are counted", async () => {
   const asForm = ["content-type", "multipart/form-data; boundary=X"];
   assert.equal(await refused("/v1/files", form("batch"), ...asForm), "policy_denied");
   assert.equal(await refused("/v1/files", form("user_data"), ...asForm), "allow");
-  const { verdict, counted } = await asked("/upload", Buffer.from([0xff, 0xd8, 0]), "content-type", "image/jpeg");
+  const { verdict, counted } = await inspectRequest(
+    "/upload",
+    Buffer.from([0xff, 0xd8, 0]),
+    "content-type",
+    "image/jpeg",
+  );
   assert.deepEqual([verdict, counted], [{ kind: "allow" }, { "uninspected image": 1 }]);
 });

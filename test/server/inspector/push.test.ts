@@ -17,7 +17,7 @@ const reading = (...kinds: readonly string[]) =>
 const OF_ANSWERS = reading("user", "output");
 const OF_REQUESTS = reading("user");
 
-async function asked(path: string, body: string, guard = OF_ANSWERS, inspectsResponses = true) {
+async function inspectRequest(path: string, body: string, guard = OF_ANSWERS, inspectsResponses = true) {
   const headers = [":method", "POST", ":path", path, "content-type", "application/json"];
   const { inspect } = beginInspection({
     guardrails: () => ({ of: () => guard }) as unknown as ReturnType<InspectionOptions["guardrails"]>,
@@ -57,7 +57,7 @@ const refusalOf = (verdict: Verdict, headers: readonly string[]) => {
 describe("push notifications with inspected answers", () => {
   for (const [what, path, body] of ASKING) {
     test(what, async () => {
-      const { verdict, headers } = await asked(path, body);
+      const { verdict, headers } = await inspectRequest(path, body);
       const { status, body: found, details } = refusalOf(verdict, headers);
       const { id, error } = JSON.parse(found) as {
         readonly id: number;
@@ -70,13 +70,16 @@ describe("push notifications with inspected answers", () => {
   }
   for (const [what, path, body] of OVER_REST) {
     test(what, async () => {
-      const { verdict, headers } = await asked(path, body);
+      const { verdict, headers } = await inspectRequest(path, body);
       const { status, body: found } = refusalOf(verdict, headers);
       assert.deepEqual([status, JSON.parse(found).error.status], [403, "PERMISSION_DENIED"]);
     });
   }
   test("a batch with push notifications is refused as a whole", async () => {
-    const { verdict, headers } = await asked("/rpc", `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`);
+    const { verdict, headers } = await inspectRequest(
+      "/rpc",
+      `[${ASKING[0]?.[2]},${rpc("SendMessage", { message }, 8)}]`,
+    );
     const parsed = JSON.parse(refusalOf(verdict, headers).body) as readonly { readonly id: number }[];
     assert.deepEqual(
       parsed.map(({ id }) => id),
@@ -87,17 +90,17 @@ describe("push notifications with inspected answers", () => {
 
 test("a message that requests none, or declines them, passes", async () => {
   for (const configuration of [{}, { taskPushNotificationConfig: null }, { historyLength: 1 }]) {
-    assert.equal((await asked("/rpc", rpc("SendMessage", sending(configuration)))).verdict.kind, "allow");
+    assert.equal((await inspectRequest("/rpc", rpc("SendMessage", sending(configuration)))).verdict.kind, "allow");
   }
   const others = ["GetTaskPushNotificationConfig", "DeleteTaskPushNotificationConfig"];
   for (const method of others) {
-    assert.equal((await asked("/rpc", rpc(method, { taskId: "t", id: "c" }))).verdict.kind, "allow");
+    assert.equal((await inspectRequest("/rpc", rpc(method, { taskId: "t", id: "c" }))).verdict.kind, "allow");
   }
 });
 
 test("without inspected answers push notifications bypass nothing and pass", async () => {
   for (const [, path, body] of [...ASKING, ...OVER_REST]) {
-    assert.equal((await asked(path, body, OF_REQUESTS)).verdict.kind, "allow");
-    assert.equal((await asked(path, body, OF_ANSWERS, false)).verdict.kind, "allow");
+    assert.equal((await inspectRequest(path, body, OF_REQUESTS)).verdict.kind, "allow");
+    assert.equal((await inspectRequest(path, body, OF_ANSWERS, false)).verdict.kind, "allow");
   }
 });

@@ -187,8 +187,8 @@ test("an interrupted download is resumed by the next one, and a damaged beginnin
   await writeFile(join(directory, "parts", `${sha256(GRAPH)}.abc.part`), Buffer.alloc(150_000, 1));
   hub.seen.length = 0;
   await fetched(t, hub, directory, commit);
-  const asked = hub.seen.filter(({ path }) => path.startsWith(`/${sha256(GRAPH)}`)).map(({ range }) => range);
-  assert.deepEqual(asked, ["bytes=150000-", undefined]);
+  const graphRequests = hub.seen.filter(({ path }) => path.startsWith(`/${sha256(GRAPH)}`)).map(({ range }) => range);
+  assert.deepEqual(graphRequests, ["bytes=150000-", undefined]);
   assert.deepEqual(await leftovers(directory), []);
 });
 

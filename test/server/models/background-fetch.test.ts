@@ -70,10 +70,10 @@ const SIZE =
   FILES["config.json"].length + FILES["tokenizer.json"].length + GRAPH.length + FILES["onnx/model.onnx_data"].length;
 
 /** Holds requests for the graph until released. */
-function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: () => void } {
+function holding(hub: Hub): { readonly requested: Promise<void>; readonly release: () => void } {
   let release: (() => void) | undefined;
   let resolveRequested: (() => void) | undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     resolveRequested = resolve;
   });
   hub.fault = (seen, answer) => {
@@ -83,7 +83,7 @@ function holding(hub: Hub): { readonly asked: Promise<void>; readonly release: (
     release = () => answer.end(GRAPH.subarray(100_000));
     return true;
   };
-  return { asked, release: () => release?.() };
+  return { requested, release: () => release?.() };
 }
 
 test("a needed model is fetched in the background with visible progress", async (t) => {
@@ -98,7 +98,7 @@ test("a needed model is fetched in the background with visible progress", async 
     { name: "names", state: "fetching", done: 0, total: undefined, message: undefined },
   ]);
   assert.equal(missingModelsText(supply.status()), "names");
-  await held.asked;
+  await held.requested;
   const [status] = supply.status();
   assert.equal(status?.total, SIZE);
   assert.match(missingModelsText(supply.status()) ?? "", /^names \(0\.\d of 0\.5 MB\)$/);
@@ -156,7 +156,7 @@ test("a model that is no longer needed is not fetched further", async (t) => {
   const { hub, supply, need, directory } = await opened(t);
   const held = holding(hub);
   supply.setWanted([need]);
-  await held.asked;
+  await held.requested;
   supply.setWanted([]);
   assert.deepEqual(supply.status(), []);
   // Its lock is released once it has ended.

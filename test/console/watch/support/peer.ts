@@ -9,7 +9,7 @@ import type { ConsoleEndpoint } from "../../../../src/console/model/ports.ts";
 import { listenLocally } from "../../../e2e/support/ports.ts";
 import { atEnd, type Owner } from "../../../e2e/support/wait.ts";
 
-interface Asked {
+interface ReceivedRequest {
   /** Path below `/admin/v1`, with its query. */
   readonly path: string;
   /** Monotonic time in milliseconds. */
@@ -22,7 +22,7 @@ export type Handler = (path: string, response: ServerResponse, request: Incoming
 export interface Peer {
   readonly endpoint: ConsoleEndpoint;
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly ReceivedRequest[];
   /** Number of requests for the path, ignoring queries if `path` has none. */
   count(path: string): number;
   handler: Handler;
@@ -34,12 +34,12 @@ export interface Peer {
 }
 
 export async function startPeer(owner: Owner, name: string, handler: Handler): Promise<Peer> {
-  const asked: Asked[] = [];
+  const received: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const serve = () =>
     createServer((request, response) => {
       const path = (request.url ?? "").replace("/admin/v1", "");
-      asked.push({ path, at: performance.now(), request });
+      received.push({ path, at: performance.now(), request });
       response.on("error", () => undefined);
       peer.handler(path, response, request);
     }).on("connection", (socket: Socket) => {
@@ -59,8 +59,8 @@ export async function startPeer(owner: Owner, name: string, handler: Handler): P
   const peer: Peer = {
     endpoint: { endpoint: { kind: "url", url }, name, flags: `-url ${url}` },
     url,
-    asked,
-    count: (of) => asked.filter(({ path }) => path === of || path.split("?")[0] === of).length,
+    received,
+    count: (of) => received.filter(({ path }) => path === of || path.split("?")[0] === of).length,
     handler,
     get connections() {
       return sockets.size;

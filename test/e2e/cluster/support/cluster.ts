@@ -143,9 +143,9 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
     },
     leader(among) {
       return until(`a leader known to all of ${among ?? "the running nodes"}`, async () => {
-        const asked = among === undefined ? running() : among.map((id) => cluster.node(id));
-        const standings = await Promise.all(asked.map((node) => node.nodeClient.status()));
-        return agreedLeader(asked, standings);
+        const queried = among === undefined ? running() : among.map((id) => cluster.node(id));
+        const standings = await Promise.all(queried.map((node) => node.nodeClient.status()));
+        return agreedLeader(queried, standings);
       });
     },
     async serving() {
@@ -168,12 +168,12 @@ export async function createCluster(owner: Owner, options: ClusterOptions): Prom
   return cluster;
 }
 
-function agreedLeader(asked: readonly TestNode[], standings: readonly NodeStatus[]): string | undefined {
+function agreedLeader(queried: readonly TestNode[], standings: readonly NodeStatus[]): string | undefined {
   const named = new Set(standings.map(({ leader }) => leader));
   const [leader] = named;
-  if (named.size !== 1 || leader === undefined || !asked.some(({ id }) => id === leader)) return undefined;
+  if (named.size !== 1 || leader === undefined || !queried.some(({ id }) => id === leader)) return undefined;
   const isMember = standings.every(({ role, members }, at) => {
-    const { id } = asked[at]!;
+    const { id } = queried[at]!;
     return (role === "leader") === (id === leader) && members.some((member) => member.id === id);
   });
   const isOfOneTerm = new Set(standings.map(({ term }) => term)).size === 1;

@@ -130,10 +130,10 @@ const tear: Fault = async ({ cluster, progress }) => {
 const transfer: Fault = async (round) => {
   const from = await leader(round);
   const to = round.random.pick(others(round, from)).id;
-  const asked = await anyone(round);
-  const outcome = await asked.nodeClient.transfer(to);
+  const target = await anyone(round);
+  const outcome = await target.nodeClient.transfer(to);
   await round.progress();
-  return `leadership from ${from.id} to ${to}, asked of ${asked.id}: ${outcome.kind === "done" ? outcome.value : outcome.code}`;
+  return `leadership from ${from.id} to ${to}, asked of ${target.id}: ${outcome.kind === "done" ? outcome.value : outcome.code}`;
 };
 
 const restart: Fault = async (round) => {

@@ -1,5 +1,5 @@
 /**
- * What a client of the cluster can ask of a node. Registers are suspensions with the value in the reason; a claim is a
+ * Operations that a client of the cluster can request from a node. Registers are suspensions with the value in the reason; a claim is a
  * key that can be created once, with the value in its metadata.
  */
 

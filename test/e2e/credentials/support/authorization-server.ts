@@ -29,7 +29,7 @@ export const TOOLS = "https://tools.example.com";
 
 type Outage = "up" | "refuses" | "hangs" | "503" | "garbage";
 
-interface Asked {
+interface TokenRequest {
   readonly grant: string;
   readonly client: string;
   /** `sub` of the exchanged token. */
@@ -40,9 +40,9 @@ interface AuthorizationServer {
   readonly issuer: string;
   readonly tokenUrl: string;
   /** Issued tokens. */
-  readonly requests: Asked[];
+  readonly requests: TokenRequest[];
   /** Number of requests to the token endpoint, whatever their outcome. */
-  asked: number;
+  requestCount: number;
   outage: Outage;
   /** Token lifetime in seconds. */
   lifetime: number;
@@ -72,7 +72,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
   const held = new Set<() => void>();
   const server = createServer((request, answer) => {
     const isToken = request.url === "/token";
-    if (isToken) state.asked++;
+    if (isToken) state.requestCount++;
     if (state.outage === "refuses") {
       request.socket.destroy();
     } else if (isToken && state.outage === "hangs") {
@@ -199,7 +199,7 @@ export async function startAuthorizationServer(owner: Owner, { clients }: Server
     issuer,
     tokenUrl: `${issuer}/token`,
     requests: [],
-    asked: 0,
+    requestCount: 0,
     outage: "up",
     lifetime: 3_600,
     refused: new Map(),

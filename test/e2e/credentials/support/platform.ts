@@ -15,7 +15,7 @@ export interface Platform {
   /** Lifetime of keys in seconds. */
   lifetime: number;
   /** `METHOD path`, in order. */
-  readonly asked: string[];
+  readonly requests: string[];
 }
 
 export const PLATFORM_SECRET = "CANARY/of/the+platform/K7MDENGbPxRfiCYEXAMPLEKEY";
@@ -65,7 +65,7 @@ export async function startPlatform(owner: Owner, id: string): Promise<Platform>
     return NOT_FOUND;
   };
   const server = createServer((request, answer) => {
-    platform.asked.push(`${request.method} ${request.url?.split("?")[0]}`);
+    platform.requests.push(`${request.method} ${request.url?.split("?")[0]}`);
     request.resume().on("end", () => {
       if (platform.mode === "slow") return void held.add(answer);
       if (platform.mode === "403") return void answer.writeHead(403).end(`forbidden ${PLATFORM_SECRET}`);
@@ -78,7 +78,7 @@ export async function startPlatform(owner: Owner, id: string): Promise<Platform>
     url: `http://127.0.0.1:${await listenLocally(server)}`,
     mode: "good",
     lifetime: 3_600,
-    asked: [],
+    requests: [],
   };
   atEnd(owner, () => {
     for (const answer of held) answer.destroy();

@@ -150,20 +150,20 @@ interface CellOptions extends Place {
 }
 
 export function cellOf(rig: Rig, { client, upstream, form, provider, model }: CellOptions): Cell {
-  const asked = aliasOf(provider, model);
+  const alias = aliasOf(provider, model);
   const cell: Cell = {
     rig,
     client,
     upstream,
     form,
     isTranslated: CLIENT_DIALECT[client] !== upstream,
-    model: asked,
+    model: alias,
     async ask(request) {
       const result =
         client === "openai"
-          ? await tellByOpenai(rig.clients.openai, { form, model: asked, params: request.openai, wantsUsage: true })
-          : await tellByAnthropic(rig.clients.anthropic, { form, model: asked, params: request.anthropic });
-      assert.equal(result.model, asked, "the client reads the model that it asked for");
+          ? await tellByOpenai(rig.clients.openai, { form, model: alias, params: request.openai, wantsUsage: true })
+          : await tellByAnthropic(rig.clients.anthropic, { form, model: alias, params: request.anthropic });
+      assert.equal(result.model, alias, "the client reads the model that it asked for");
       assert.notEqual(result.id, "");
       return result;
     },

@@ -92,7 +92,7 @@ async function assembled(client: OpenAI, { form, model, params, wantsUsage = fal
   }
   const stream = client.chat.completions.stream(streamed).on("chunk", (chunk) => chunks.push(chunk));
   const helped = ofCompletion(await stream.finalChatCompletion(), 0);
-  // Of an unknown field the helper keeps only the last piece, so a program assembles those itself.
+  // The helper keeps only the last piece of an unknown field, so a program assembles those itself.
   const { message, pieces } = ofChunks(chunks);
   assert.equal(helped.message.content ?? "", message.content ?? "", "the helper and the chunks tell one text");
   return { ...helped, pieces, message: { ...helped.message, ...reasoningOf(message) } };

@@ -158,7 +158,7 @@ export type Read =
 
 export const SOUND_READ = { text: TEXT, calls: [["look", INPUT]] };
 
-interface Asked {
+interface ScriptedRequest {
   /** Dialect of the provider; the client uses the other. */
   readonly upstream: Dialect;
   readonly form: Form;
@@ -166,7 +166,10 @@ interface Asked {
 }
 
 /** Returns the answer read by the client's SDK, or an error of its own dialect; any other error is rethrown. */
-export async function readBy({ clients }: Hostile, { upstream, form, text = "Hello." }: Asked): Promise<Read> {
+export async function readBy(
+  { clients }: Hostile,
+  { upstream, form, text = "Hello." }: ScriptedRequest,
+): Promise<Read> {
   const model = `${upstream}-m`;
   const params = { messages: [{ role: "user" as const, content: text }] };
   try {

@@ -21,7 +21,7 @@ const RESPONSE = {
   status: "completed",
   output: [{ type: "message", id: "i" }],
 };
-/** By route: events of the stream, its usage, and the whole answer. */
+/** Events of the stream, its usage, and the whole answer, by route. */
 export const UNREQUESTED_STREAMS: readonly (readonly [
   path: string,
   body: Readonly<Record<string, unknown>>,

@@ -1,5 +1,5 @@
 /**
- * Which bucket pays, and in which window. Source: specification document 3 (`budgets[]`); cluster reference, 7.2
+ * The bucket and the window that a request is charged to. Source: specification document 3 (`budgets[]`); cluster reference, 7.2
  * (bucket ids, window roll).
  */
 import assert from "node:assert/strict";

@@ -90,15 +90,8 @@ interface Call {
 /** Limit for an answer; a connection being handed to a killed process is never answered. */
 const LIMIT_MS = 30_000;
 
-export async function say(gateway: Pick<Gateway, "url">, asked: Call = {}): Promise<Answer> {
-  const {
-    key,
-    path = "/v1/chat/completions",
-    method = "POST",
-    body = chat(),
-    headers = {},
-    limitMs = LIMIT_MS,
-  } = asked;
+export async function say(gateway: Pick<Gateway, "url">, call: Call = {}): Promise<Answer> {
+  const { key, path = "/v1/chat/completions", method = "POST", body = chat(), headers = {}, limitMs = LIMIT_MS } = call;
   const response = await fetch(gateway.url + path, {
     method,
     headers: {

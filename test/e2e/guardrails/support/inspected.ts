@@ -66,7 +66,7 @@ interface Inspected extends Pick<Governed, "node" | "gateway"> {
   readonly recordOf: (event: string, result: Pick<Answer, "headers">) => Promise<SeenRecord>;
 }
 
-export const asked = (more: Document = {}): Document => chat({ model: "m", ...more });
+export const requestWith = (more: Document = {}): Document => chat({ model: "m", ...more });
 
 /** Model `m` belongs to a compat provider, `other` to a messages provider. */
 export async function startInspected(owner: Owner): Promise<Inspected> {
@@ -88,7 +88,7 @@ export async function startInspected(owner: Owner): Promise<Inspected> {
   const key = await mint(node, "plain", { profile: "team" });
   const answered: Inspected["answered"] = (script, more = {}, on = gateway) => {
     upstream.script = script;
-    return say(on, { key, body: asked(more) });
+    return say(on, { key, body: requestWith(more) });
   };
   return {
     upstream,

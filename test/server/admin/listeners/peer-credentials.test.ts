@@ -93,18 +93,18 @@ test("a socket that is not a Unix socket has no user", {
 });
 
 test("a caller without system credentials is cut off before its first request", async (t) => {
-  let asked = 0;
+  let callCount = 0;
   const { path } = await openSocket(t, () => {
-    asked += 1;
+    callCount += 1;
     throw new Error("getsockopt failed");
   });
   assert.equal(await exchange({ path }, WHOAMI), "");
-  assert.equal(asked, 1);
+  assert.equal(callCount, 1);
 });
 
 test("the system is asked once per connection", async (t) => {
-  let asked = 0;
-  const { path } = await openSocket(t, () => ({ uid: ++asked, gid: 0, pid: undefined }));
+  let callCount = 0;
+  const { path } = await openSocket(t, () => ({ uid: ++callCount, gid: 0, pid: undefined }));
   const answer = await exchange({ path }, WHOAMI.replace("connection: close\r\n", "").repeat(2) + WHOAMI);
   assert.deepEqual(
     [...answer.matchAll(/unix:(\d+)/g)].map(([, uid]) => uid),

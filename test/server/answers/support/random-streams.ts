@@ -103,8 +103,8 @@ function chatChunks(random: Random): Made {
         : random() < 0.03
           ? { [member]: piece, role: "assistant" }
           : { [member]: piece };
-    const odd = random() < 0.02 ? { logprobs: { content: [{ token: piece }] } } : {};
-    return { index, delta, finish_reason: random() < 0.01 ? "stop" : null, ...odd };
+    const unusual = random() < 0.02 ? { logprobs: { content: [{ token: piece }] } } : {};
+    return { index, delta, finish_reason: random() < 0.01 ? "stop" : null, ...unusual };
   };
   const chunk = (choices: readonly object[]): object => ({
     id: "c",

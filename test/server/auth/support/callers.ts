@@ -19,16 +19,16 @@ interface MemoryKeys extends KeyStore {
   put(stored: StoredKey): void;
   remove(id: string): void;
   /** Requested ids in order. */
-  readonly asked: readonly string[];
+  readonly keyQueries: readonly string[];
 }
 
 export function memoryKeys(): MemoryKeys {
   const byId = new Map<string, StoredKey>();
-  const asked: string[] = [];
+  const keyQueries: string[] = [];
   return {
-    asked,
+    keyQueries,
     findById(id) {
-      asked.push(id);
+      keyQueries.push(id);
       return byId.get(id);
     },
     put: (stored) => void byId.set(stored.id, stored),
@@ -59,7 +59,7 @@ export function bearer(text: string): PresentedCredentials {
   return presented({ authorization: `Bearer ${text}` });
 }
 
-interface Asked {
+interface IdentifyOptions {
   readonly rules?: AuthRules;
   readonly server?: string;
 }
@@ -69,19 +69,23 @@ const RULES = testRules();
 export async function identify(
   callers: Callers,
   from: PresentedCredentials,
-  asked: Asked = {},
+  options: IdentifyOptions = {},
 ): Promise<Identification> {
   return callers.identify(
     from,
-    asked.rules ?? RULES,
-    asked.server === undefined ? undefined : [asked.server],
+    options.rules ?? RULES,
+    options.server === undefined ? undefined : [options.server],
     AbortSignal.timeout(30_000),
   );
 }
 
 /** Returns the kind of the caller, or the fault. */
-export async function outcome(callers: Callers, from: PresentedCredentials, asked: Asked = {}): Promise<string> {
-  const found = await identify(callers, from, asked);
+export async function outcome(
+  callers: Callers,
+  from: PresentedCredentials,
+  options: IdentifyOptions = {},
+): Promise<string> {
+  const found = await identify(callers, from, options);
   return found.kind === "caller" ? found.caller.kind : found.fault;
 }
 

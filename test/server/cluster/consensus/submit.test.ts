@@ -41,7 +41,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
   const log: string[] = [];
   const bytes: Uint8Array[] = [];
   let time = 0;
-  let asked = 0;
+  let requestCount = 0;
   let answered = 0;
   let read = 0;
   const late = new Set<() => void>();
@@ -62,13 +62,13 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
     log,
     bytes,
     removed: false,
-    status: () => at(places, asked),
+    status: () => at(places, requestCount),
     propose(command) {
       log.push("propose");
       bytes.push(command);
       const answer = at(answers, answered);
       answered += 1;
-      asked += 1;
+      requestCount += 1;
       return answer === "never" ? neverAnswered(1_000) : Promise.resolve(answer as WriteOutcome);
     },
     read() {
@@ -82,7 +82,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
       bytes.push(command);
       const answer = at(answers, answered);
       answered += 1;
-      asked += 1;
+      requestCount += 1;
       if (answer !== "never") return answer;
       time += timeoutMs;
       return { kind: "unknown" };
@@ -95,7 +95,7 @@ function run({ places, answers = [], reads = [], isApplied = true, isDiskLow = f
     async nextChange(ms) {
       log.push(`wait ${ms}`);
       time += ms;
-      if (places[asked]?.lead === undefined) asked += 1;
+      if (places[requestCount]?.lead === undefined) requestCount += 1;
     },
     schedule(_, done) {
       late.add(done);

@@ -64,9 +64,9 @@ test("many exchanges share one link, and each gets its own answer in any order",
 });
 
 test("above 1,024 outstanding requests a link is busy at once, without asking", async (context) => {
-  let asked = 0;
+  let requestCount = 0;
   const { address } = await testServer(context, () => {
-    asked += 1;
+    requestCount += 1;
     return new Promise(() => undefined);
   });
   const client = await testClient(context);
@@ -76,7 +76,7 @@ test("above 1,024 outstanding requests a link is busy at once, without asking", 
     client.request(address, { kind: "propose", header: 0 }, limits).catch(() => "stopped"),
   );
   assert.deepEqual(await client.request(address, { kind: "propose", header: 0 }, LIMITS), { kind: "busy" });
-  await eventually("the others are under way", () => asked === 1_024);
+  await eventually("the others are under way", () => requestCount === 1_024);
   stop.abort();
   assert.deepEqual(new Set(await Promise.all(outstanding)), new Set(["stopped"]));
 });
@@ -171,15 +171,15 @@ test("a peer that accepts and stays silent is unreachable after the request's ti
 });
 
 test("a link that breaks makes its requests unknown, and the next request opens another", async (context) => {
-  let asked = 0;
+  let requestCount = 0;
   const { address, server } = await testServer(context, ({ header }) => {
-    asked += 1;
+    requestCount += 1;
     return header === "hang" ? new Promise(() => undefined) : { kind: "result", header };
   });
   const relay = await relayTo(context, address);
   const client = await testClient(context);
   const hanging = client.request(relay.address, { kind: "propose", header: "hang" }, LIMITS);
-  await eventually("it is under way", () => asked === 1);
+  await eventually("it is under way", () => requestCount === 1);
   relay.cut();
   assert.equal((await hanging).kind, "unknown");
   assert.equal((await client.request(relay.address, { kind: "propose", header: 1 }, LIMITS)).kind, "result");

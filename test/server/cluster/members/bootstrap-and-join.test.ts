@@ -137,7 +137,7 @@ test("a follower's reference to its leader is followed a few times", async () =>
   );
   assert.equal((await requestJoin("a:1", "join", 1_000, ports)).kind, "admitted");
   assert.deepEqual(
-    ports.network.asked.map(({ address }) => address),
+    ports.network.requests.map(({ address }) => address),
     ["a:1", "c:1", "b:1"],
   );
   const circle = asking((address) => reply({ outcome: "redirect", forward_addr: address === "a:1" ? "b:1" : "a:1" }));
@@ -145,7 +145,7 @@ test("a follower's reference to its leader is followed a few times", async () =>
     kind: "refused",
     reason: "its members name each other as leader: try again",
   });
-  assert.equal(circle.network.asked.length, 4);
+  assert.equal(circle.network.requests.length, 4);
 });
 
 test("joining reports each new answer once and ends with the signal", async (t) => {
@@ -158,14 +158,14 @@ test("joining reports each new answer once and ends with the signal", async (t) 
     t.mock.timers.tick(500);
   }
   await settled();
-  assert.ok(ports.network.asked.length >= 3);
+  assert.ok(ports.network.requests.length >= 3);
   assert.equal(ports.lines.length, 1);
   stop.abort(new Error("stopped"));
   await assert.rejects(joined, /stopped/);
-  const asked = ports.network.asked.length;
+  const asked = ports.network.requests.length;
   t.mock.timers.tick(5_000);
   await settled();
-  assert.equal(ports.network.asked.length, asked);
+  assert.equal(ports.network.requests.length, asked);
 });
 
 test("a member that finds no leader in time asks its list again each period until one admits it", async () => {
@@ -186,7 +186,7 @@ test("a member that finds no leader in time asks its list again each period unti
     await settled();
   };
   const asked = (): string =>
-    ports.network.asked.map(({ address, asked: { kind } }) => `${kind} ${address}`).join(", ");
+    ports.network.requests.map(({ address, requests: { kind } }) => `${kind} ${address}`).join(", ");
   await ticks(9);
   isSettled = true;
   await ticks(1);
@@ -197,7 +197,7 @@ test("a member that finds no leader in time asks its list again each period unti
   assert.equal(asked(), "rejoin a:1, rejoin b:1");
   assert.deepEqual(admitted, [memberOf("a")]);
   await ticks(9);
-  assert.equal(ports.network.asked.length, 2);
+  assert.equal(ports.network.requests.length, 2);
   await ticks(1);
-  assert.equal(ports.network.asked.length, 4);
+  assert.equal(ports.network.requests.length, 4);
 });

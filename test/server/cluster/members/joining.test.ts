@@ -14,20 +14,20 @@ const ADMITTED: JoinAnswer = { kind: "admitted", members: [], recoveryEpoch: 2 }
 const SILENT: JoinAnswer = { kind: "silent", reason: "the port is closed" };
 const REFUSED: JoinAnswer = { kind: "refused", reason: "its cluster has no leader now" };
 
-interface Asked extends JoinPorts {
-  readonly asked: string[];
+interface RecordingPorts extends JoinPorts {
+  readonly addresses: string[];
 }
 
 /** Each request takes `askMs`; `answerOf` gets the time of the request. */
-function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs = 0): Asked {
+function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs = 0): RecordingPorts {
   let time = 1_000_000;
   const startedAt = time;
-  const asked: string[] = [];
+  const addresses: string[] = [];
   return {
-    asked,
+    addresses,
     async ask(address, timeoutMs) {
       assert.ok(timeoutMs > 0 && timeoutMs <= 10_000, `${timeoutMs} ms to answer`);
-      asked.push(`${time - startedAt} ${address}`);
+      addresses.push(`${time - startedAt} ${address}`);
       const answer = answerOf(address, time - startedAt);
       time += Math.min(askMs, timeoutMs);
       return answer;
@@ -43,13 +43,13 @@ function scripted(answerOf: (address: string, time: number) => JoinAnswer, askMs
 test("the list is asked in order, and the first node that admits ends it", async () => {
   const ports = scripted((address) => (address === "b:1" ? ADMITTED : SILENT));
   assert.deepEqual(await join(["a:1", "b:1", "c:1"], undefined, ports), ADMITTED);
-  assert.deepEqual(ports.asked, ["0 a:1", "0 b:1"]);
+  assert.deepEqual(ports.addresses, ["0 a:1", "0 b:1"]);
 });
 
 test("after an unsuccessful round the list is asked again half a second later", async () => {
   const ports = scripted((address, time) => (address === "b:1" && time >= 1_000 ? ADMITTED : REFUSED));
   await join(["a:1", "b:1"], undefined, ports);
-  assert.deepEqual(ports.asked, ["0 a:1", "0 b:1", "500 a:1", "500 b:1", "1000 a:1", "1000 b:1"]);
+  assert.deepEqual(ports.addresses, ["0 a:1", "0 b:1", "500 a:1", "500 b:1", "1000 a:1", "1000 b:1"]);
 });
 
 test("the wait ends in a new cluster if every answer is silence", async () => {

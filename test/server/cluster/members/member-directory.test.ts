@@ -1,4 +1,4 @@
-/** Which members a replica connects to, which it listens to, and whose answers count. */
+/** Members that a replica connects to and accepts connections from, and those whose answers count. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -5,7 +5,7 @@ import type { SnapshotRecord } from "../../../../src/server/cluster/storage/inde
 
 export interface SilentNetwork extends Network {
   readonly peers: ReadonlyMap<string, string>;
-  readonly asked: { readonly address: string; readonly asked: NetworkRequest }[];
+  readonly requests: { readonly address: string; readonly requests: NetworkRequest }[];
   readonly sentSnapshots: { readonly record: SnapshotRecord; readonly path: string }[];
   answer: (address: string) => NetworkReply;
   /** Result of `sendSnapshot`. */
@@ -18,7 +18,7 @@ export function silentNetwork(): SilentNetwork {
     get peers() {
       return peers;
     },
-    asked: [],
+    requests: [],
     sentSnapshots: [],
     answer: () => ({ kind: "unreachable", reason: "the port is closed", isSilent: true }),
     transfer: () => Promise.resolve(),
@@ -32,8 +32,8 @@ export function silentNetwork(): SilentNetwork {
     },
     sendRemoved: () => undefined,
     connected: () => new Set(),
-    async request(address, asked) {
-      network.asked.push({ address, asked });
+    async request(address, requests) {
+      network.requests.push({ address, requests });
       return network.answer(address);
     },
     close: () => Promise.resolve(),

@@ -57,7 +57,7 @@ test("an absent peer is retried ever more slowly and reported once per failure",
   const delays: number[] = [];
   for (let failures = 1; failures <= 8; failures++) {
     await eventually(`failure ${failures}`, () => n1.unreachable.length === failures);
-    const delay = timing.asked.at(-1) ?? 0;
+    const delay = timing.requestedDelays.at(-1) ?? 0;
     delays.push(delay);
     timing.advance(delay);
   }

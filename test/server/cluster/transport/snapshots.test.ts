@@ -95,17 +95,17 @@ test("messages pass while a snapshot is sent", async (context) => {
 });
 
 test("a snapshot without room at the receiver is refused before any byte is sent", async (context) => {
-  const asked: number[] = [];
+  const offsets: number[] = [];
   const [n1, n2] = await pair(context, {
     mayReceive: (size) => {
-      asked.push(size);
+      offsets.push(size);
       return false;
     },
   });
   const { path, record } = await testSnapshot(context, 1_000);
   const sending = n1.transport.sendSnapshot("n2", snapshotMessage("n1", "n2", record), record, path, never);
   await assert.rejects(sending, { name: "SnapshotRefused", code: "no_room" });
-  assert.deepEqual(asked, [1_000]);
+  assert.deepEqual(offsets, [1_000]);
   assert.deepEqual(await readdir(n2.dir), []);
 });
 

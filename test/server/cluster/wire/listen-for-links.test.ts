@@ -181,7 +181,7 @@ test("a peer without a hello within five seconds is disconnected, before TLS and
   const dropped = new Promise((resolve) => socket.once("close", resolve));
   const peer = await rawPeer(listener.address, client);
   peer.send(helloFrame(selfOf(client), "raft").subarray(0, 40));
-  await eventually("both are accepted", () => timing.asked.length === 2);
+  await eventually("both are accepted", () => timing.requestedDelays.length === 2);
   timing.advance(4_999);
   assert.equal(peer.socket.destroyed, false);
   timing.advance(1);

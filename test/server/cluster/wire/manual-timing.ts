@@ -6,19 +6,19 @@ interface ManualTiming extends Timing {
   /** Runs due timers in order. */
   advance(ms: number): void;
   /** All requested delays. */
-  readonly asked: readonly number[];
+  readonly requestedDelays: readonly number[];
 }
 
 export function manualTiming(random: () => number = () => 0.5): ManualTiming {
   const waiting = new Set<{ readonly at: number; readonly action: () => void }>();
-  const asked: number[] = [];
+  const requestedDelays: number[] = [];
   let now = 0;
   return {
-    asked,
+    requestedDelays,
     random,
     after(ms, action) {
       const timer = { at: now + ms, action };
-      asked.push(ms);
+      requestedDelays.push(ms);
       waiting.add(timer);
       return () => waiting.delete(timer);
     },

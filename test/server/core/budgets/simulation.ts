@@ -113,14 +113,14 @@ export function simulate(plan: Plan): Outcome {
     const bound = actual + below(100);
     const soft = plan.isHard ? bound : Math.min(bound, AVERAGE);
     const held = reserve(member.ledger, bucketFor(member), { hard: bound, soft }, nowOf(member));
-    const fate = random();
+    const outcome = random();
     const request: Request = {
       held,
       window: held.share.window,
       actual,
       begins: time,
       ends: time + 20 + below(1_500),
-      end: fate < 0.8 ? "settle" : fate < 0.95 ? "abort" : "release",
+      end: outcome < 0.8 ? "settle" : outcome < 0.95 ? "abort" : "release",
       knows: below(2) === 0,
       fails: random() < plan.retries,
       charged: 0,

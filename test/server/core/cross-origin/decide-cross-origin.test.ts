@@ -1,4 +1,4 @@
-/** Which pages are served and may read their answers. Source: design decisions, section 20 (Browsers). */
+/** Pages of other origins that are served and may read their answers. Source: design decisions, section 20 (Browsers). */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

@@ -129,7 +129,7 @@ test("usage of embeddings, rerank, images and transcriptions equals the provider
   );
 });
 
-for (const [path, asks] of [
+for (const [path, events] of [
   ["/v1/realtime?model=sim-realtime", [{ type: "response.create", response: { instructions: "Say one two three" } }]],
   ["/v1/responses", [{ type: "response.create", model: "sim-small", input: "Hello there" }]],
 ] as const) {
@@ -149,7 +149,7 @@ for (const [path, asks] of [
       });
     });
     await once(socket, "open");
-    for (const ask of [...asks, ...asks]) socket.send(JSON.stringify(ask));
+    for (const request of [...events, ...events]) socket.send(JSON.stringify(request));
     await ended;
     socket.close();
     await once(socket, "close");

@@ -63,7 +63,7 @@ function run(seed: number): { readonly terms: number; readonly committed: number
     nodes.find(({ id }) => id === message.to)?.raft.step(message);
   };
   const change = (node: Node) => {
-    // Of two voters a leader that removes itself may be the only one that knows: the other then waits for its vote.
+    // A leader of two voters that removes itself may be the only one that knows: the other then waits for its vote.
     if (node.configuration.voters.length <= 2) return;
     const nodeId = ids[below(size)]!;
     const type = (["add-node", "add-learner", "remove-node"] as const)[below(3)]!;

@@ -1,4 +1,4 @@
-/** Which exchanged tokens are cached. */
+/** Cache of exchanged tokens: which are kept, and for how long. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createExchangedTokens } from "../../../../src/server/credentials/tokens/exchanged-tokens.ts";

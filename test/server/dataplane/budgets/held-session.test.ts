@@ -13,9 +13,9 @@ async function opened(limit: number, flat = 5) {
   const broken: number[] = [];
   const open = () =>
     startReservation(() => node.budgets.reserveSession(flatOf(rule, flat), () => void broken.push(cluster.now)));
-  const asked = open();
+  const reservation = open();
   await node.exchange();
-  return { cluster, node, rule, broken, open, session: heldOf(asked) };
+  return { cluster, node, rule, broken, open, session: heldOf(reservation) };
 }
 
 test("a session is charged its flat cost and what its answers report, and nothing more at its end", async () => {
@@ -35,9 +35,9 @@ test("a session without usage costs its flat price, and one that never started c
   const { session, open, node } = await opened(1_000);
   session.settle();
   assert.equal(session.spent, 5);
-  const asked = open();
+  const reservation = open();
   await node.exchange();
-  const other = heldOf(asked);
+  const other = heldOf(reservation);
   other.release();
   other.settle();
   assert.equal(other.spent, 0);
@@ -114,9 +114,9 @@ test("an answer without a computable price costs as much as the session's start"
   const { node } = await opened(1_000);
   const rule = ruleOf(1_000, { costType: "CEL", cost: expressionCost(() => ({ kind: "error", message: "no" })) });
   const spending = spendingOf(rule, 0, { demand: { kind: "flat", units: 4 } });
-  const asked = startReservation(() => node.budgets.reserveSession(spending, () => undefined));
+  const reservation = startReservation(() => node.budgets.reserveSession(spending, () => undefined));
   await node.exchange();
-  const session = heldOf(asked);
+  const session = heldOf(reservation);
   session.spend(tokens(100));
   assert.equal(session.spent, 8);
   assert.equal(node.metric("gateway_budget_cost_errors_total", "team"), 1);

@@ -9,30 +9,30 @@ import { type Reservation, ruleOf, spendingOf, startReservation, tokens } from "
 
 const DAY = 86_400_000;
 
-async function until(lending: LendingNode, asked: readonly Reservation<unknown>[]): Promise<void> {
-  for (let steps = 0; steps < 100 && asked.some(({ now }) => now === undefined); steps += 1) await lending.step();
+async function until(lending: LendingNode, reservation: readonly Reservation<unknown>[]): Promise<void> {
+  for (let steps = 0; steps < 100 && reservation.some(({ now }) => now === undefined); steps += 1) await lending.step();
   assert.ok(
-    asked.every(({ now }) => now !== undefined),
+    reservation.every(({ now }) => now !== undefined),
     "decided within five seconds",
   );
 }
 
-const admitted = (asked: readonly Reservation<Charge>[]): readonly Charge[] =>
-  asked.flatMap(({ now }) => (now === undefined || now instanceof Error ? [] : [now]));
+const admitted = (reservation: readonly Reservation<Charge>[]): readonly Charge[] =>
+  reservation.flatMap(({ now }) => (now === undefined || now instanceof Error ? [] : [now]));
 
 test("of 100 concurrent calls over four processes on a budget for 10, exactly 10 pass, wherever they arrive", async () => {
   for (const ofFirst of [25, 97, 1]) {
     const cluster = createCluster(["n1"]);
     const lending = openLendingNode(cluster, { processes: 4 });
     const spending = spendingOf(ruleOf(10, { windowMs: DAY }), 1, { averageKey: "one" });
-    const asked = Array.from({ length: 100 }, (_, at) => {
+    const reservation = Array.from({ length: 100 }, (_, at) => {
       const process = lending.borrowers[at < ofFirst ? 0 : at % 4];
       return startReservation<Charge>(() => process!.budgets.reserve(spending));
     });
-    await until(lending, asked);
-    const passed = admitted(asked);
+    await until(lending, reservation);
+    const passed = admitted(reservation);
     assert.equal(passed.length, 10);
-    for (const { now } of asked) if (now instanceof Error) assert.equal(now.code, "budget_exhausted");
+    for (const { now } of reservation) if (now instanceof Error) assert.equal(now.code, "budget_exhausted");
     for (const charge of passed) charge.settle(tokens(1));
     for (let steps = 0; steps < 20; steps += 1) await lending.step();
     assert.equal(usageOf(cluster.state, cluster.now, DAY)?.spent, 10);
@@ -90,12 +90,14 @@ test("a process that hangs keeps its loan, and the others are not refused as exh
   const first = startReservation<Charge>(() => still!.budgets.reserve(spending));
   await until(lending, [first]);
   still!.isStopped = true;
-  const asked = Array.from({ length: 12 }, () => startReservation<Charge>(() => other!.budgets.reserve(spending)));
-  await until(lending, asked);
-  const passed = admitted(asked).length;
+  const reservation = Array.from({ length: 12 }, () =>
+    startReservation<Charge>(() => other!.budgets.reserve(spending)),
+  );
+  await until(lending, reservation);
+  const passed = admitted(reservation).length;
   assert.ok(passed >= 6 && passed <= 9, `${passed} passed beside one that may use two more`);
-  for (const { now } of asked) if (now instanceof Error) assert.equal(now.code, "budget_unavailable");
-  for (const charge of [...admitted([first]), ...admitted(asked)]) charge.settle(tokens(1));
+  for (const { now } of reservation) if (now instanceof Error) assert.equal(now.code, "budget_unavailable");
+  for (const charge of [...admitted([first]), ...admitted(reservation)]) charge.settle(tokens(1));
   still!.isStopped = false;
   const rest = Array.from({ length: 10 - passed }, () =>
     startReservation<Charge>(() => other!.budgets.reserve(spending)),
@@ -126,7 +128,7 @@ test("an answer that predates units released by another process does not refuse 
 });
 
 interface Under {
-  readonly asked: Reservation<Charge>;
+  readonly reservation: Reservation<Charge>;
   readonly bound: number;
   readonly actual: number;
   readonly endsAt: number;
@@ -151,7 +153,7 @@ async function simulate(
   let isReplaced = false;
 
   const proceed = (request: Under): boolean => {
-    const { now } = request.asked;
+    const { now } = request.reservation;
     if (now === undefined) return true;
     if (now instanceof Error) {
       refused += 1;
@@ -178,10 +180,10 @@ async function simulate(
     for (const process of [...lending.borrowers]) {
       if (isBusy && random() < crashes) {
         isReplaced = true;
-        for (const { asked, by } of requests) {
-          if (by !== process || asked.now === undefined || asked.now instanceof Error) continue;
-          charged += asked.now.spent;
-          excess += Math.max(0, asked.now.spent - asked.now.reserved);
+        for (const { reservation, by } of requests) {
+          if (by !== process || reservation.now === undefined || reservation.now instanceof Error) continue;
+          charged += reservation.now.spent;
+          excess += Math.max(0, reservation.now.spent - reservation.now.reserved);
         }
         lost += process.excess();
         requests = requests.filter(({ by }) => by !== process);
@@ -193,9 +195,9 @@ async function simulate(
         const bound = 2 + below(below(4) === 0 ? 400 : 60);
         made += 1;
         const spending = spendingOf(rule, bound, { averageKey: isHard ? String(made) : "alike" });
-        const asked = startReservation<Charge>(() => process.budgets.reserve(spending));
+        const reservation = startReservation<Charge>(() => process.budgets.reserve(spending));
         requests.push({
-          asked,
+          reservation,
           bound,
           actual: 1 + below(bound),
           endsAt: cluster.now + below(1_500),
@@ -211,7 +213,7 @@ async function simulate(
     requests = requests.filter(proceed);
     await lending.step();
     const flowing = requests.reduce(
-      (sum, { asked: { now } }) =>
+      (sum, { reservation: { now } }) =>
         now === undefined || now instanceof Error
           ? sum
           : { units: sum.units + now.spent, over: sum.over + Math.max(0, now.spent - now.reserved) },

@@ -35,11 +35,13 @@ test("the first use of a bucket waits for the cluster, and the next is admitted 
 test("of a hundred calls with room for ten, ten are admitted, on the first use of the bucket", async () => {
   const node = alone();
   const rule = ruleOf(1_000);
-  const asked = Array.from({ length: 100 }, () => startReservation(() => node.budgets.reserve(spendingOf(rule, 100))));
+  const reservation = Array.from({ length: 100 }, () =>
+    startReservation(() => node.budgets.reserve(spendingOf(rule, 100))),
+  );
   const reports = await node.exchange();
-  const held = asked.filter(({ now }) => now !== undefined && !(now instanceof Error));
+  const held = reservation.filter(({ now }) => now !== undefined && !(now instanceof Error));
   assert.equal(held.length, 10);
-  const codes = asked.filter((one) => !held.includes(one)).map((one) => refusalOf(one).code);
+  const codes = reservation.filter((one) => !held.includes(one)).map((one) => refusalOf(one).code);
   assert.deepEqual(new Set(codes), new Set(["budget_exhausted"]));
   assert.equal(codes.length, 90);
   assert.equal(node.metric("gateway_budget_refusals_total", "team", "budget_exhausted"), 90);
@@ -51,11 +53,11 @@ test("of a hundred calls over three nodes with room for ten, at most ten are adm
   const cluster = createCluster(["n1", "n2", "n3"]);
   const nodes = ["n1", "n2", "n3"].map((id) => openNode(cluster, id));
   const rule = ruleOf(10);
-  const asked = Array.from({ length: 100 }, (_, at) =>
+  const reservation = Array.from({ length: 100 }, (_, at) =>
     startReservation(() => (nodes[at % 3] ?? nodes[0]!).budgets.reserve(flatOf(rule, 1))),
   );
   for (let round = 0; round < 20; round += 1) for (const node of nodes) await node.exchange();
-  assert.equal(asked.filter(({ now }) => now !== undefined && !(now instanceof Error)).length, 10);
+  assert.equal(reservation.filter(({ now }) => now !== undefined && !(now instanceof Error)).length, 10);
 });
 
 test("a spent budget is refused with its name and the seconds to the window's end, and no other caller's usage", async () => {
@@ -71,9 +73,9 @@ test("a spent budget is refused with its name and the seconds to the window's en
   );
 });
 
-async function after<Asked>(asked: Asked, node: { exchange(): Promise<number> }): Promise<Asked> {
+async function after<Asked>(reservation: Asked, node: { exchange(): Promise<number> }): Promise<Asked> {
   await node.exchange();
-  return asked;
+  return reservation;
 }
 
 test("a request larger than a whole window is refused with that reason", async () => {
@@ -86,11 +88,11 @@ test("a request larger than a whole window is refused with that reason", async (
 test("without an answer a wait ends after a quarter of a second as unavailable with a retry", async () => {
   const node = alone();
   node.knowsLeader = false;
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.pass(WAIT_MS - 50);
-  assert.equal(asked.now, undefined);
+  assert.equal(reservation.now, undefined);
   await node.pass(50);
-  const refusal = refusalOf(asked);
+  const refusal = refusalOf(reservation);
   assert.deepEqual([refusal.code, refusal.retryAfterSeconds], ["budget_unavailable", 1]);
   assert.equal(node.metric("gateway_budget_refusals_total", "team", "budget_unavailable"), 1);
 });
@@ -100,18 +102,18 @@ test("a wait ends also while the cluster's log is ahead of the clock and does no
   const node = openNode(cluster);
   node.skewMs = -3_600_000;
   node.knowsLeader = false;
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.pass(WAIT_MS);
-  assert.equal(refusalOf(asked).code, "budget_unavailable");
+  assert.equal(refusalOf(reservation).code, "budget_unavailable");
 });
 
 test("a node with a late clock is served in the window of the log", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster);
   node.skewMs = -2 * MINUTE;
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.exchange();
-  heldOf(asked).release();
+  heldOf(reservation).release();
 });
 
 test("a node with a clock far ahead gets unavailable, not exhausted", async () => {
@@ -119,12 +121,12 @@ test("a node with a clock far ahead gets unavailable, not exhausted", async () =
   const node = openNode(cluster);
   node.skewMs = 10 * MINUTE;
   node.knowsLeader = false;
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   for (let tick = 0; tick < 6; tick += 1) {
     await node.exchange();
     await node.pass(50);
   }
-  assert.equal(refusalOf(asked).code, "budget_unavailable");
+  assert.equal(refusalOf(reservation).code, "budget_unavailable");
 });
 
 test("a complete answer is charged its usage, one without usage its reservation, a broken one its known usage", async () => {
@@ -178,9 +180,9 @@ test("attempts are charged one after the other, each at its own price", async ()
       value: output_tokens * (backend === "dear" ? 10 : 1),
     })),
   });
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(rule, 50)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(rule, 50)));
   await node.exchange();
-  const charge = heldOf(asked);
+  const charge = heldOf(reservation);
   charge.attempt({ model: "m", backend: "cheap" });
   charge.spend(tokens(5));
   charge.attempt({ model: "x", backend: "dear" });
@@ -240,13 +242,13 @@ test("units that a request returns go to waiting requests without the cluster", 
   const { node, cluster, reserve } = await provisioned(100);
   const all = heldOf(await after(reserve(100), node));
   cluster.now += 600;
-  const asked = reserve(50);
-  assert.equal(asked.now, undefined);
+  const reservation = reserve(50);
+  assert.equal(reservation.now, undefined);
   all.settle(tokens(0));
   await Promise.resolve();
-  assert.equal(asked.now, undefined, "a flat cost stays charged");
+  assert.equal(reservation.now, undefined, "a flat cost stays charged");
   await node.exchange();
-  assert.equal(refusalOf(asked).code, "budget_exhausted");
+  assert.equal(refusalOf(reservation).code, "budget_exhausted");
 
   const other = await provisioned(100);
   const held = heldOf(await after(other.reserve(100), other.node));
@@ -260,12 +262,12 @@ test("units that a request returns go to waiting requests without the cluster", 
 test("before the process has its number nothing is sent, and waiting requests are served when it arrives", async () => {
   const cluster = createCluster(["n1"]);
   const node = openNode(cluster, "n1", { isStarted: false });
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(100), 10)));
   await node.pass(100);
   assert.equal(node.posted.length, 0);
   node.renumber();
   await node.exchange();
-  heldOf(asked).settle(tokens(10));
+  heldOf(reservation).settle(tokens(10));
 });
 
 test("a new number closes the held grant, and charges continue under the new one", async () => {
@@ -274,10 +276,10 @@ test("a new number closes the held grant, and charges continue under the new one
   node.renumber();
   before.settle(tokens(60));
   assert.equal(before.spent, 60);
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(rule, 50, { averageKey: "y" })));
-  assert.equal(asked.now, undefined);
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(rule, 50, { averageKey: "y" })));
+  assert.equal(reservation.now, undefined);
   await node.exchange();
-  heldOf(asked).settle(tokens(50));
+  heldOf(reservation).settle(tokens(50));
   await node.pass(600);
   await node.exchange();
   // The earlier grant in full, and usage above its reservation.
@@ -302,12 +304,12 @@ test("a row of the admin list includes what only this node knows", async () => {
 test("a node that is not a member sends nothing, and asks again once it is one", async () => {
   const { node, reserve } = await provisioned(1_000);
   node.setIncarnation(0);
-  const asked = reserve(600);
+  const reservation = reserve(600);
   await node.pass(100);
   assert.equal(node.posted.length, 0);
   node.renumber();
   await node.exchange();
-  heldOf(asked).release();
+  heldOf(reservation).release();
 });
 
 test("a report has two seconds; then it is abandoned, and the next one includes its content", async () => {
@@ -341,13 +343,13 @@ test("a cluster that refuses reports is not asked in a loop, and one warning is 
 
 test("an answer without rows or a lost one costs only time", async () => {
   const node = alone();
-  const asked = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(1_000), 40)));
+  const reservation = startReservation(() => node.budgets.reserve(spendingOf(ruleOf(1_000), 40)));
   await node.tick();
   node.posted[0]?.applyOnly();
   await node.pass(150);
-  assert.equal(asked.now, undefined);
+  assert.equal(reservation.now, undefined);
   await node.exchange();
-  heldOf(asked).settle(tokens(40));
+  heldOf(reservation).settle(tokens(40));
 });
 
 test("no timer runs without buckets, and no bucket is kept past its use", async () => {

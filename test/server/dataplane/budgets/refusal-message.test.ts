@@ -30,9 +30,9 @@ test("a budget with a remainder says what the request needs, and what is left if
     heldOf(held);
     const output = hasOutputLimit ? 100 : 16_384;
     const demand = { kind: "tokens", bounds: { input: 0, output, hasOutputLimit } } as const;
-    const asked = startReservation(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
+    const reservation = startReservation(() => node.budgets.reserve(spendingOf(rule, 0, { demand })));
     await node.exchange();
-    const refusal = refusalOf(asked);
+    const refusal = refusalOf(reservation);
     assert.equal(refusal.code, "budget_exhausted");
     assert.match(refusal.message, message);
   }

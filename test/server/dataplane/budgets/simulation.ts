@@ -53,7 +53,7 @@ interface Outcome {
 }
 
 interface Request {
-  readonly asked: Reservation<Charge>;
+  readonly reservation: Reservation<Charge>;
   readonly bound: number;
   readonly actual: number;
   readonly endsAt: number;
@@ -100,7 +100,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     made += 1;
     const spending = spendingOf(rule, bound, { averageKey: plan.isHard ? String(made) : "alike" });
     process.requests.push({
-      asked: startReservation(() => process.node.budgets.reserve(spending)),
+      reservation: startReservation(() => process.node.budgets.reserve(spending)),
       bound,
       actual: 1 + below(bound),
       endsAt: cluster.now + below(1_500),
@@ -123,7 +123,7 @@ export async function simulate(plan: Plan): Promise<Outcome> {
 
   /** Returns false when the request has ended. */
   const proceed = (request: Request): boolean => {
-    const { now } = request.asked;
+    const { now } = request.reservation;
     if (now === undefined) return true;
     if (now instanceof Error) {
       refused(request, now.code);
@@ -200,8 +200,8 @@ export async function simulate(plan: Plan): Promise<Outcome> {
   const check = (): void => {
     let flowing = 0;
     let over = excess;
-    for (const { asked, before, flowed } of processes.flatMap(({ requests }) => requests)) {
-      const { now } = asked;
+    for (const { reservation, before, flowed } of processes.flatMap(({ requests }) => requests)) {
+      const { now } = reservation;
       if (now === undefined || now instanceof Error) continue;
       assert.equal(now.spent, before + flowed);
       flowing += now.spent;
@@ -220,11 +220,11 @@ export async function simulate(plan: Plan): Promise<Outcome> {
     for (const process of processes) {
       if (isBusy && random() < plan.crashes) {
         isReplaced = true;
-        for (const { asked } of process.requests) {
+        for (const { reservation } of process.requests) {
           // A dying request was charged as far as its usage was reported; the rest is never reported.
-          if (asked.now === undefined || asked.now instanceof Error) continue;
-          charged += asked.now.spent;
-          excess += Math.max(0, asked.now.spent - asked.now.reserved);
+          if (reservation.now === undefined || reservation.now instanceof Error) continue;
+          charged += reservation.now.spent;
+          excess += Math.max(0, reservation.now.spent - reservation.now.reserved);
         }
         uncounted += process.node.metric("gateway_budget_excess_units_total") + untoldBy(process.node);
         process.node = openNode(cluster, process.id);

@@ -16,9 +16,9 @@ const done = (id: string, input: number, output: number): Buffer =>
 test("each response of a session is charged once, beside its flat cost, and counted with or without a budget", async () => {
   for (const pays of [true, false]) {
     const node = openNode(createCluster(["n1"]));
-    const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+    const reservation = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
     await node.exchange();
-    const charge = pays ? heldOf(asked) : undefined;
+    const charge = pays ? heldOf(reservation) : undefined;
     const spent: number[] = [];
     const counted: string[] = [];
     const meter = createSessionMeter({
@@ -50,9 +50,9 @@ test("each response of a session is charged once, beside its flat cost, and coun
 
 test("a session that ends during a response is charged a token for each received delta", async () => {
   const node = openNode(createCluster(["n1"]));
-  const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+  const reservation = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
   await node.exchange();
-  const charge = heldOf(asked);
+  const charge = heldOf(reservation);
   const metrics = createUsageMetrics(node.instruments, { warn: () => undefined });
   const meter = createSessionMeter({
     charge,
@@ -81,9 +81,9 @@ test("impossible usage of a session is charged at least its start and its deltas
     [{ total_tokens: 40, output_tokens: -1 }, 40],
   ] as const) {
     const node = openNode(createCluster(["n1"]));
-    const asked = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
+    const reservation = startReservation(() => node.budgets.reserveSession(flatOf(ruleOf(10_000), 5), () => undefined));
     await node.exchange();
-    const charge = heldOf(asked);
+    const charge = heldOf(reservation);
     const warnings: unknown[] = [];
     const metrics = createUsageMetrics(node.instruments, { warn: (_, fields) => warnings.push(fields) });
     const meter = createSessionMeter({

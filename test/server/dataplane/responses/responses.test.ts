@@ -6,15 +6,15 @@ import { createResponses, type OtherNodes } from "../../../../src/server/datapla
 const NEVER = new AbortController().signal;
 const NODES = ["n1", "n2", "n3"] as const;
 
-/** Nodes that call each other; `asked` counts. */
+/** Nodes that call each other; `questions` records each call. */
 function nodes() {
-  const asked: string[] = [];
+  const questions: string[] = [];
   const silent = new Set<string>();
   const made = new Map<string, ReturnType<typeof createResponses>>();
   const others: OtherNodes = {
     nodeIds: () => NODES,
     ask(node, question) {
-      asked.push(node);
+      questions.push(node);
       const answer = silent.has(node) ? undefined : made.get(node)?.answer(JSON.parse(JSON.stringify(question)));
       return Promise.resolve(answer);
     },
@@ -25,11 +25,11 @@ function nodes() {
     made.set(nodeId, createResponses(options));
   }
   const of = (node: (typeof NODES)[number]) => made.get(node) ?? assert.fail(node);
-  return { of, asked, silent };
+  return { of, questions, silent };
 }
 
 test("an item is requested from the node that its id names, and from no other", async () => {
-  const { of, asked, silent } = nodes();
+  const { of, questions, silent } = nodes();
   const seed = of("n2").seed();
   const [message, reasoning] = [`msg_${seed}_1`, `rs_${seed}_0`];
   of("n2").remember("a", message, '{"m":1}');
@@ -42,10 +42,10 @@ test("an item is requested from the node that its id names, and from no other", 
       [reasoning, '{"r":1}'],
     ].sort(),
   );
-  assert.deepEqual(asked, ["n2"]);
+  assert.deepEqual(questions, ["n2"]);
   assert.equal((await of("n3").recall("b", [message], NEVER)).size, 0);
   // A local item is not requested.
-  assert.equal(asked.length, 2);
+  assert.equal(questions.length, 2);
   assert.ok(!(of("n2").recall("a", [message], NEVER) instanceof Promise));
   silent.add("n2");
   assert.equal((await of("n1").recall("a", [message], NEVER)).size, 0);
@@ -106,9 +106,9 @@ test("a reachable node that does not answer in time makes the request one to rep
 
 test("a question that finds no free place within its time is one to repeat", async () => {
   const { here, id } = pair(() => new Promise(() => {}));
-  const asked = Array.from({ length: 8 }, () => here.recall("a", [id], NEVER));
+  const recalls = Array.from({ length: 8 }, () => here.recall("a", [id], NEVER));
   await assert.rejects(async () => here.recall("a", [id], NEVER), /say in time/);
-  assert.equal(asked.length, 8);
+  assert.equal(recalls.length, 8);
 });
 
 test("an answer of another version, or none, finds nothing", async () => {

@@ -44,19 +44,19 @@ it("a signal is created only if a detector answers asynchronously", async () => 
     metrics: NO_METRICS,
     now: () => 0,
   };
-  let asked = 0;
+  let callCount = 0;
   const signal = (): AbortSignal => {
-    asked++;
+    callCount++;
     return new AbortController().signal;
   };
   const short = [user("12"), user("345")];
   for (const again of ["read", "remembered"]) {
     assert.ok(!(run([member], short, { signal }, remembering) instanceof Promise), again);
   }
-  assert.deepEqual([asked, later], [0, []]);
+  assert.deepEqual([callCount, later], [0, []]);
   assert.ok(!(run([member], [...short, user("56789")], { signal }, remembering) instanceof Promise));
   assert.ok(run([member], [...short, user("678901")], { signal }, remembering) instanceof Promise);
-  assert.deepEqual([asked, later], [1, ["678901"]]);
+  assert.deepEqual([callCount, later], [1, ["678901"]]);
 });
 
 it("a created signal reports that the client disconnected while a detector works", async () => {

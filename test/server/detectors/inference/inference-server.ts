@@ -31,7 +31,7 @@ interface ServerAsked {
 
 export interface InferenceServer {
   readonly url: string;
-  readonly asked: readonly ServerAsked[];
+  readonly requests: readonly ServerAsked[];
   /** Protocol violations of its clients. */
   readonly complaints: readonly string[];
   readonly inFlight: { now: number; most: number };
@@ -44,7 +44,7 @@ export interface InferenceServer {
   /** Replacements in a model's metadata. */
   metadata: Readonly<Record<string, unknown>>;
   /** Sees every request first, and answers it if it returns true. */
-  meet: (asked: ServerAsked, response: ServerResponse) => boolean;
+  meet: (requests: ServerAsked, response: ServerResponse) => boolean;
   /** Answers instead of the correct server; `false` leaves the answer to it. */
   err: (inferred: Inferred, response: ServerResponse) => unknown;
 }
@@ -73,7 +73,7 @@ export async function startInferenceServer(
   owner: { after(end: () => void): void },
   { runtime, models, port = 0 }: Options,
 ): Promise<InferenceServer> {
-  const asked: ServerAsked[] = [];
+  const requests: ServerAsked[] = [];
   const complaints: string[] = [];
   const inFlight = { now: 0, most: 0 };
   const sessions = new Map<string, Promise<Session>>();
@@ -155,7 +155,7 @@ export async function startInferenceServer(
     const body = Buffer.concat(chunks);
     const rows = body.length === 0 ? 0 : rowsIn(body, request.headers);
     const one = { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body, rows };
-    asked.push(one);
+    requests.push(one);
     if (!server.meet(one, response)) await route(one, response);
   });
   listener.on("connection", () => {
@@ -170,7 +170,7 @@ export async function startInferenceServer(
   });
   const server: InferenceServer = {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}`,
-    asked,
+    requests,
     complaints,
     inFlight,
     connections: () => connections,

@@ -303,7 +303,7 @@ test("a model that does not match is reported in a sentence and queried again la
   for (const [name, metadata, message] of METADATA) {
     server.metadata = metadata;
     const detector = await fresh(served("classify"));
-    const before = server.asked.length;
+    const before = server.requests.length;
     for (let turn = 0; turn < 3; turn++) {
       await assert.rejects(
         detect(detector, [TEXT]),
@@ -311,6 +311,6 @@ test("a model that does not match is reported in a sentence and queried again la
         name,
       );
     }
-    assert.ok(server.asked.length - before <= 4, `${name}: ${server.asked.length - before} calls`);
+    assert.ok(server.requests.length - before <= 4, `${name}: ${server.requests.length - before} calls`);
   }
 });

@@ -41,10 +41,10 @@ test("findings equal those of the same graph in this process, in JSON and binary
     for (const offersBinary of [false, true]) {
       for (const mostRows of [1_000, 2]) {
         Object.assign(server, { offersBinary, mostRows });
-        const before = server.asked.length;
+        const before = server.requests.length;
         const found = await detect(await fresh(served(type, { model })), some);
         assert.deepEqual(found, expected, `${model}, ${offersBinary}, ${mostRows}`);
-        const calls = server.asked.slice(before).filter(({ path }) => path.endsWith("/infer"));
+        const calls = server.requests.slice(before).filter(({ path }) => path.endsWith("/infer"));
         const sent = calls.map(({ headers }) => headers["content-type"]);
         assert.ok(sent.every((one) => one === (offersBinary ? "application/octet-stream" : "application/json")));
         // Refused once, then they are sent one by one.
@@ -60,9 +60,9 @@ test("a call matches the published protocol", { skip: missing }, async () => {
   const headers = { "X-Api-Key": "the-key" };
   const endpoint = `${server.url}/prefix/`;
   const detector = await fresh(served("nlp", { model: "näme 1", version: "3", headers, endpoint }, { max_tokens: 64 }));
-  const before = server.asked.length;
+  const before = server.requests.length;
   await detect(detector, ["Alice"]);
-  const calls = server.asked.slice(before);
+  const calls = server.requests.slice(before);
   const path = "/prefix/v2/models/n%C3%A4me%201/versions/3";
   assert.deepEqual(
     calls.map(({ method, path: asked }) => `${method} ${asked}`).sort(),
@@ -87,7 +87,7 @@ test("a call matches the published protocol", { skip: missing }, async () => {
 test("a binary call has its tensors behind the JSON, in order", { skip: missing }, async () => {
   server.offersBinary = true;
   await detect(await fresh(served("classify")), ["Alice"]);
-  const { headers, body } = server.asked.at(-1) ?? assert.fail();
+  const { headers, body } = server.requests.at(-1) ?? assert.fail();
   const head = Number(headers["inference-header-content-length"]);
   assert.equal(Number(headers["content-length"]), body.length);
   const sent = JSON.parse(body.subarray(0, head).toString());
@@ -180,15 +180,15 @@ test("examples are embedded again if the server has another version, and labels 
 }, async () => {
   const embed = await fresh(served("embed"));
   const expected = await detect(embed, [TEXT]);
-  const before = server.asked.length;
+  const before = server.requests.length;
   await detect(embed, [TEXT]);
-  assert.equal(server.asked.length, before + 1);
+  assert.equal(server.requests.length, before + 1);
   server.version = "2";
   assert.deepEqual(await detect(embed, [TEXT]), expected);
-  assert.ok(server.asked.length > before + 4);
+  assert.ok(server.requests.length > before + 4);
   // Answers that alternate between versions cannot be combined.
   server.err = (inferred, response) => {
-    const { length } = server.asked;
+    const { length } = server.requests;
     answering(response, answerTo(inferred, {}, { model_version: String(length % 2) }));
   };
   await assert.rejects(detect(embed, [TEXT]), /now has another model|two versions/);
@@ -205,9 +205,9 @@ test("examples are embedded again if the server has another version, and labels 
 test("a server is not called for an empty text", { skip: missing }, async () => {
   const detector = await fresh(served("nlp"));
   await detect(detector, [TEXT]);
-  const before = server.asked.length;
+  const before = server.requests.length;
   assert.deepEqual(await detect(detector, ["", " "]), [[], []]);
-  assert.equal(server.asked.length, before);
+  assert.equal(server.requests.length, before);
 });
 
 test("local errors are reported before any call", { skip: missing }, async () => {
@@ -218,7 +218,7 @@ test("local errors are reported before any call", { skip: missing }, async () =>
     [{}, { tokenizer: join(folder, "none.json") }, "classify.tokenizer", /there is no file/],
     [{}, { labels: undefined }, "classify.labels", /the labels of the model are unknown/],
   ];
-  const before = server.asked.length;
+  const before = server.requests.length;
   for (const [more, own, path, message] of wrong) {
     const built = build(served("classify", more, own));
     assert.ok(built.kind === "refused");
@@ -232,7 +232,7 @@ test("local errors are reported before any call", { skip: missing }, async () =>
   assert.ok(narrow.kind === "detector");
   const [problem] = await narrow.prepare(AbortSignal.timeout(60_000));
   assert.equal(problem?.path.join("."), "classify.stride");
-  assert.equal(server.asked.length, before);
+  assert.equal(server.requests.length, before);
 });
 
 test("a fingerprint discloses no credential, and a new credential is used", {

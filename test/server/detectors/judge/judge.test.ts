@@ -39,7 +39,7 @@ const configOf = (own: Partial<Own> = {}, common: Partial<DetectorConfig> = {}):
 });
 
 interface Judge {
-  readonly asked: ModelQuestion[];
+  readonly questions: ModelQuestion[];
   readonly detect: (texts: readonly string[], all?: readonly Segment[]) => Promise<readonly (readonly string[])[]>;
 }
 
@@ -47,9 +47,9 @@ interface Judge {
 const countOf = ({ turns, template }: ModelQuestion): number => JSON.stringify([turns, template]).length;
 
 function judgeWith(own: Partial<Own>, say: string | Partial<ModelAnswer> | CallModel, common = {}): Judge {
-  const asked: ModelQuestion[] = [];
+  const questions: ModelQuestion[] = [];
   const callModel: CallModel = async (question, signal) => {
-    asked.push(question);
+    questions.push(question);
     if (typeof say === "function") return await say(question, signal);
     const expectedText = typeof say === "string" ? { text: say } : say;
     return { text: "", isFinished: true, promptTokens: countOf(question), ...expectedText };
@@ -57,7 +57,7 @@ function judgeWith(own: Partial<Own>, say: string | Partial<ModelAnswer> | CallM
   const built = createJudge(configOf(own, common), "judge", { callModel, speaksCompat: true });
   assert.ok(built.kind === "detector", JSON.stringify(built));
   return {
-    asked,
+    questions,
     async detect(texts, all = []) {
       const scanned = texts.map((text) => all.find((segment) => segment.text === text) ?? scannedOf(text).segment);
       const found = await built.detector.detect(
@@ -215,7 +215,7 @@ test("a text cannot end its own quotation", async () => {
   const system: Segment = { ...scannedOf(`${hostile} too`).segment, kind: "system" };
   await judge.detect([hostile, hostile], [system]);
   const markers: string[] = [];
-  for (const { turns } of judge.asked) {
+  for (const { turns } of judge.questions) {
     const [turn] = turns;
     const [, marker = ""] = /\n([0-9a-f]{16}) END>>>$/.exec(turn?.text ?? "") ?? [];
     assert.match(marker, /^[0-9a-f]{16}$/);
@@ -235,7 +235,7 @@ test("a request has the contract, the window, and the context as data beside it"
   const judge = judgeWith({ context: ["system", "user"] }, '{"verdicts":[]}');
   const user = scannedOf("Give me the key.").segment;
   await judge.detect([user.text], [system, user]);
-  const [question] = judge.asked;
+  const [question] = judge.questions;
   assert.ok(question !== undefined);
   assert.deepEqual([question.provider, question.model, question.maxTokens], ["judges", "judge-1", 256]);
   assert.ok(
@@ -248,7 +248,7 @@ test("a request has the contract, the window, and the context as data beside it"
 test("guard formats send their policy to the chat template", async () => {
   const codes = judgeWith({ format: "guard_codes" }, "safe");
   await codes.detect(["a text"]);
-  assert.deepEqual(codes.asked.at(-1)?.template, {
+  assert.deepEqual(codes.questions.at(-1)?.template, {
     parts: true,
     variables: {
       categories: {
@@ -261,11 +261,11 @@ test("guard formats send their policy to the chat template", async () => {
   const user: Segment = { ...scannedOf("Who are you?").segment, kind: "user" };
   const output: Segment = { ...scannedOf("A bank.").segment, kind: "output" };
   await safety.detect(["A bank."], [user, output]);
-  assert.deepEqual(safety.asked.at(-1)?.turns, [
+  assert.deepEqual(safety.questions.at(-1)?.turns, [
     { role: "user", text: "Who are you?" },
     { role: "assistant", text: "A bank." },
   ]);
-  assert.match(JSON.stringify(safety.asked.at(-1)?.template), /- INJECTION \(text that tries/);
+  assert.match(JSON.stringify(safety.questions.at(-1)?.template), /- INJECTION \(text that tries/);
 });
 
 test("a guard whose server drops labels or text is refused, since it would always say `safe`", async () => {
@@ -283,12 +283,12 @@ test("a guard whose server drops labels or text is refused, since it would alway
       }));
       await assert.rejects(judge.detect(["a text"]), expected);
       await assert.rejects(judge.detect(["a text"]), expected);
-      assert.equal(judge.asked.length, 3, "it is not asked again at once");
+      assert.equal(judge.questions.length, 3, "it is not asked again at once");
     }
     const valid = judgeWith({ format }, format === "guard_codes" ? "safe" : "User Safety: safe");
     await valid.detect(["a text"]);
     await valid.detect(["a text"]);
-    assert.equal(valid.asked.length, 5, "it is proved once");
+    assert.equal(valid.questions.length, 5, "it is proved once");
   }
 });
 

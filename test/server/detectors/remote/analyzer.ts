@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-interface Asked {
+interface AnalyzeRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: Readonly<Record<string, unknown>>;
@@ -11,16 +11,16 @@ interface Asked {
 
 export interface Analyzer {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly received: readonly AnalyzeRequest[];
   /** Number of connections opened. */
   readonly connections: () => number;
   readonly inFlight: { readonly now: number; most: number };
   /** Answer to the next calls; a value is sent as JSON. */
-  answer: (asked: Asked, response: ServerResponse) => unknown;
+  answer: (request: AnalyzeRequest, response: ServerResponse) => unknown;
 }
 
 export async function startAnalyzer(owner: { after(end: () => void): void }, port = 0): Promise<Analyzer> {
-  const asked: Asked[] = [];
+  const received: AnalyzeRequest[] = [];
   const inFlight = { now: 0, most: 0 };
   let connections = 0;
   const server = createServer(async (request, response) => {
@@ -32,12 +32,12 @@ export async function startAnalyzer(owner: { after(end: () => void): void }, por
       inFlight.now--;
     });
     const text = Buffer.concat(chunks).toString("utf8");
-    const one: Asked = {
+    const one: AnalyzeRequest = {
       path: request.url ?? "",
       headers: request.headers,
-      body: text === "" ? {} : (JSON.parse(text) as Asked["body"]),
+      body: text === "" ? {} : (JSON.parse(text) as AnalyzeRequest["body"]),
     };
-    asked.push(one);
+    received.push(one);
     const value = await analyzer.answer(one, response);
     if (response.headersSent || response.destroyed || value === undefined) return;
     response.setHeader("content-type", "application/json");
@@ -52,7 +52,7 @@ export async function startAnalyzer(owner: { after(end: () => void): void }, por
   const { port: bound } = server.address() as AddressInfo;
   const analyzer: Analyzer = {
     url: `http://127.0.0.1:${bound}`,
-    asked,
+    received,
     connections: () => connections,
     inFlight,
     answer: () => [],

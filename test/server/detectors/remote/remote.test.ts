@@ -74,7 +74,7 @@ test("the published exchange is sent and its answer is read", async () => {
       { label: "PHONE_NUMBER", category: "pii", score: 0.75, text: "212-555-0100" },
     ],
   );
-  const sent = analyzer.asked.at(-1);
+  const sent = analyzer.received.at(-1);
   assert.equal(sent?.path, "/presidio/analyze");
   assert.equal(sent.headers["x-api-key"], "k");
   assert.match(String(sent.headers["content-type"]), /^application\/json/);
@@ -90,7 +90,7 @@ test("unconfigured fields are not sent, and unrequested types are not reported",
   analyzer.answer = personsIn({ Jane: "PERSON", Bonn: "LOCATION" });
   const text = "Jane of Bonn";
   assert.deepEqual(found(await detect(built(), [text]), [text]), [["PERSON=Jane", "LOCATION=Bonn"]]);
-  assert.deepEqual(analyzer.asked.at(-1)?.body, { text, language: "en" });
+  assert.deepEqual(analyzer.received.at(-1)?.body, { text, language: "en" });
   assert.deepEqual(found(await detect(built({}, { entities: ["LOCATION"] }), [text]), [text]), [["LOCATION=Bonn"]]);
 });
 
@@ -119,7 +119,7 @@ test("a lone surrogate counts as one character on both sides", async () => {
   analyzer.answer = personsIn({ Bob: "PERSON" });
   const text = "\ud83d Bob \udc4d";
   assert.deepEqual(found(await detect(built(), [text]), [text]), [["PERSON=Bob"]]);
-  assert.equal(analyzer.asked.at(-1)?.body["text"], "\ufffd Bob \ufffd");
+  assert.equal(analyzer.received.at(-1)?.body["text"], "\ufffd Bob \ufffd");
 });
 
 test("whitespace at the ends of a finding is trimmed, and a text of whitespace is not sent", async () => {
@@ -128,11 +128,11 @@ test("whitespace at the ends of a finding is trimmed, and a text of whitespace i
     { entity_type: "PERSON", start: 0, end: 2, score: 0.5 },
   ];
   const text = "\u00a0\n Bob\u3000.";
-  const before = analyzer.asked.length;
+  const before = analyzer.received.length;
   const detection = await detect(built(), [text, " \n\t"]);
   assert.deepEqual(found(detection, [text, ""]), [["PERSON=Bob"], []]);
   assert.equal(detection[0]?.[0]?.score, 1);
-  assert.equal(analyzer.asked.length, before + 1);
+  assert.equal(analyzer.received.length, before + 1);
 });
 
 test("windows of a confirming detector are sent separately, and their findings are mapped to the text", async () => {
@@ -242,16 +242,16 @@ test("a request runs at most `concurrency` calls, and the first failure ends the
     await gate;
     return [];
   };
-  const asked = analyzer.asked.length;
+  const countBefore = analyzer.received.length;
   analyzer.inFlight.most = 0;
   await detect(built({ concurrency: 3 }), texts);
-  assert.deepEqual([analyzer.inFlight.most, analyzer.asked.length - asked], [3, 24]);
+  assert.deepEqual([analyzer.inFlight.most, analyzer.received.length - countBefore], [3, 24]);
   analyzer.answer = ({ body }, response) => {
     if (body["text"] === "text 0") response.writeHead(500).end();
   };
-  const from = analyzer.asked.length;
+  const from = analyzer.received.length;
   await assert.rejects(detect(built({ concurrency: 3 }), texts), { message: "its server answered 500" });
-  assert.ok(analyzer.asked.length - from <= 4, `${analyzer.asked.length - from} calls`);
+  assert.ok(analyzer.received.length - from <= 4, `${analyzer.received.length - from} calls`);
 });
 
 test("an aborted request ends its call and rejects with the reason", async () => {

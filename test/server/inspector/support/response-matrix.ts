@@ -80,7 +80,7 @@ async function opened(
   return { inspector, proxy };
 }
 
-const ASKED = Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
+const REQUEST_BODY = Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
 
 /** Registers the tests of one version in these modes. */
 export async function describeResponses(name: PeerName, all: readonly FilterModes[]): Promise<void> {
@@ -109,7 +109,7 @@ function describeModes(name: PeerName, envoy: Peer, modes: FilterModes): void {
     });
 
     const ask = (answer: string, isHttp2: boolean): ReturnType<Envoy["post"]> =>
-      proxy.post(ASKED, {
+      proxy.post(REQUEST_BODY, {
         headers: { "x-answer": answer, "accept-encoding": "gzip", ...(isHttp2 && { "x-http2": "1" }) },
       });
     const isWithinBuffer = (bytes: number): boolean => modes.response !== "buffered" || bytes < 1_000_000;
@@ -222,7 +222,7 @@ function refusesOverride(name: PeerName, envoy: Peer): void {
       [],
     );
     try {
-      assert.equal((await proxy.post(ASKED)).status, 500);
+      assert.equal((await proxy.post(REQUEST_BODY)).status, 500);
       assert.deepEqual([counted, upstream.bodies.length], [["mode_mismatch"], 0]);
     } finally {
       await proxy.stop();

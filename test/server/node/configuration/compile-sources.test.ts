@@ -157,9 +157,9 @@ const [one, other] = ["a", "b"].map((text) => (version?: number) => editionOf(te
 ];
 const file = (edition: ReturnType<typeof editionOf>) => ({ kind: "document", edition }) as const;
 
-type Asked = Pick<FileStatusInput, "stored" | "file" | "compiled"> & Partial<FileStatusInput>;
+type StatusFacts = Pick<FileStatusInput, "stored" | "file" | "compiled"> & Partial<FileStatusInput>;
 
-const STANDINGS: Readonly<Record<string, readonly [Asked, string, RegExp, RegExp]>> = {
+const STANDINGS: Readonly<Record<string, readonly [StatusFacts, string, RegExp, RegExp]>> = {
   "no file": [{ stored: one(), file: undefined, compiled }, "no_file", /arrives through the admin API/, /^$/],
   "nothing stored yet": [
     { stored: undefined, file: file(one(1)), compiled: undefined },

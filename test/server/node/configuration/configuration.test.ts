@@ -255,7 +255,7 @@ test("a change that needs a model is stored at once and waits for it while the p
   await put(node, "budgets", budget(1));
   const before = node.snapshot();
   let release: (() => void) | undefined;
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     hub.fault = (seen, answer) => {
       if (seen.host !== "content" || release !== undefined) return false;
       release = () => answer.destroy();
@@ -278,7 +278,7 @@ test("a change that needs a model is stored at once and waits for it while the p
   assert.equal(hub.seen.length, 0);
 
   assert.equal((await put(node, "guards", document("true"))).kind, "done");
-  await asked;
+  await requested;
   assert.equal(node.snapshot(), before);
   assert.equal(node.configuration.refusal(), undefined);
   const { state, message } = node.configuration.fileStatus();
@@ -306,7 +306,7 @@ test("the model of a reverted change is not fetched further", async (t) => {
   const commit = hub.commit(REPO, FILES);
   const node = await open({});
   await put(node, "budgets", budget(1));
-  const asked = new Promise<void>((resolve) => {
+  const requested = new Promise<void>((resolve) => {
     hub.fault = (seen) => {
       if (seen.host === "content") resolve();
       return seen.host === "content";
@@ -317,7 +317,7 @@ test("the model of a reverted change is not fetched further", async (t) => {
     models: { models: [{ name: "names", hub: { repo: REPO, revision: commit, endpoint: hub.endpoint } }] },
   };
   await put(node, "guards", JSON.stringify(guards));
-  await asked;
+  await requested;
   await node.sources.delete("guards", undefined, WRITE);
   await node.configuration.whenRebuilt();
   assert.doesNotMatch(node.configuration.fileStatus().message, /downloading models/);

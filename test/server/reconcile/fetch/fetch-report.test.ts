@@ -43,7 +43,7 @@ async function post(path: string, body: unknown, headers: Readonly<Record<string
   return JSON.parse(text);
 }
 
-const changeSettings = (asked: unknown): Promise<unknown> => post("/sim/reports", asked);
+const changeSettings = (settings: unknown): Promise<unknown> => post("/sim/reports", settings);
 
 const audited = (over: Partial<ReconciledProvider> = {}): ReconciledProvider => ({
   provider: "acme",
@@ -322,14 +322,14 @@ describe("invalid reports", () => {
   }
 
   it("endless empty pages are abandoned after the page limit", async () => {
-    let asked = 0;
+    let requestCount = 0;
     answer = (_, response) => {
-      asked += 1;
-      response.end(page([], { has_more: true, next_page: `c${asked}` }));
+      requestCount += 1;
+      response.end(page([], { has_more: true, next_page: `c${requestCount}` }));
     };
     const report = await ask({ baseUrl });
     assert.deepEqual(report, { kind: "failed", problem: "the report has more than 9 pages for 7 days" });
-    assert.equal(asked, 9);
+    assert.equal(requestCount, 9);
   });
 
   it("days outside the window, batches and unknown fields are skipped", async () => {

@@ -232,8 +232,11 @@ test("a wait caused by a clock hours ahead ends once the clock is right", () => 
   const late = nextState(order, nextEffect(order, wanted, T0), failed({ retryAt: ahead + DAY }), wanted, ahead);
   assert.equal(nextEffect(late, wanted, T0).do, "check");
   assert.equal(nextEffect(late, wanted, ahead).do, "wait", "where the clock is right it is waited for");
-  const asked: OrderRows = { account, record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }) };
-  assert.equal(nextEffect(asked, wanted, T0).do, "ask");
+  const rowsWithAskAt: OrderRows = {
+    account,
+    record: recordOf({ issued: issuedAt(T0, 400 * DAY, { askAt: ahead + HOUR }) }),
+  };
+  assert.equal(nextEffect(rowsWithAskAt, wanted, T0).do, "ask");
   const record = txtRecordOf("a.example", "token", "thumb");
   const cleaned: OrderRows = { account, record: recordOf({ issued: issuedAt(T0), litter: [record], cleanAt: ahead }) };
   assert.equal(nextEffect(cleaned, wanted, T0).do, "clean");

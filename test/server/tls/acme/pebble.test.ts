@@ -93,7 +93,7 @@ test("a certificate is ordered by the leader, validated at other nodes, and serv
   assert.equal(one?.serial, two?.serial);
   assert.equal(one?.serial, three?.serial);
   assert.deepEqual(one?.names.toSorted(), ["api.example.com", "gw.example.com"]);
-  assert.ok(challengeServer.asked() > 0);
+  assert.ok(challengeServer.requestCount() > 0);
   const leaf = new X509Certificate(one?.chain ?? "");
   assert.ok(leaf.checkPrivateKey((await import("node:crypto")).createPrivateKey(one?.key ?? "")));
   const state = nodes[1]?.status();

@@ -1,4 +1,4 @@
-/** What an authority may issue, refuse and suggest, and the results: over HTTP, with certificates of all kinds. */
+/** Answers that an authority may give to an order, and their results: over HTTP, with certificates of all kinds. */
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createInstruments, nullLog } from "../../../../src/base/index.ts";
@@ -20,7 +20,7 @@ beforeEach(() => {
   const { refuse, issues } = fresh;
   Object.assign(stub, { refuse, issues, renewal: undefined, aheadMs: 0, accounts: 0 });
   stub.orders.length = 0;
-  stub.asked.length = 0;
+  stub.requests.length = 0;
 });
 
 interface Opened {
@@ -192,13 +192,13 @@ test("a current window causes one renewal, and broken renewal information falls 
   const { acme, pass, ended } = open(t);
   await ended();
   const first = certIdOf(acme.current()?.chain ?? "");
-  await eventually("the question", () => stub.asked.length === 1);
-  assert.deepEqual(stub.asked, [first]);
+  await eventually("the question", () => stub.requests.length === 1);
+  assert.deepEqual(stub.requests, [first]);
   assert.equal(stub.orders.length, 1, "not as soon as it is issued");
   stub.renewal = "{";
   pass(HOUR + MINUTE);
   await ended();
-  await eventually("the question about the next", () => stub.asked.at(-1) !== first);
+  await eventually("the question about the next", () => stub.requests.at(-1) !== first);
   assert.equal(stub.orders.length, 2);
   const current = acme.current();
   assert.ok(current);

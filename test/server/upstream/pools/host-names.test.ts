@@ -44,10 +44,10 @@ test("both address families are resolved, each with its TTL", async () => {
 
 test("a short name is resolved through the search list, like in a cluster's resolver", async () => {
   dns.names.set("gpu.models.svc.cluster.local", { addresses: ["10.1.1.1"], ttl: 5 });
-  dns.asked.length = 0;
+  dns.queries.length = 0;
   assert.deepEqual((await look("gpu.models"))[4], found(["10.1.1.1"], 5_000));
   const families = (name: string): readonly string[] => [`${name} A`, `${name} AAAA`];
-  assert.deepEqual(dns.asked.toSorted(), [
+  assert.deepEqual(dns.queries.toSorted(), [
     ...families("gpu.models.models.svc.cluster.local"),
     ...families("gpu.models.svc.cluster.local"),
   ]);

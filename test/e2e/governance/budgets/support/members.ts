@@ -23,7 +23,7 @@ const START_MS = 60_000;
 /** No test reaches its end, since windows are counted from 1970. */
 export const LONG_WINDOW = "87600h";
 
-/** By requested name: the model that the first provider sees. */
+/** Model that the first provider sees, by the requested name. */
 export const FAILING_FIRST: Readonly<Record<string, string>> = {
   "by-429": "sim-429",
   "by-500": "sim-500",

@@ -151,16 +151,16 @@ test("the written text is kept beside each value, including defaults", () => {
 });
 
 test("a secret at a place that allows none is not even looked up", () => {
-  const asked: string[] = [];
+  const names: string[] = [];
   const ask = (name: string) => {
-    asked.push(name);
+    names.push(name);
     return { kind: "value", value: CANARY } as const;
   };
   const named = object("A thing.", { name: text("A name."), tags: list("Tags.", text("A tag.")) });
   const source = { name: "f", text: "name: '${secret:A}${B}'\ntags: ['${file:C}']\n" };
   const env = (name: string) => ask(name).value;
   const { used } = readDocument(named, source, { env, secret: ask, file: ask }, { fileAllowed: true });
-  assert.deepEqual([asked, used], [[], { environment: [], secrets: [], files: [] }]);
+  assert.deepEqual([names, used], [[], { environment: [], secrets: [], files: [] }]);
 });
 
 test("no part of a value appears in messages about its text, not even a truncated end", () => {

@@ -248,8 +248,8 @@ test("repeated texts of responses show what their pieces showed; different ones 
     [...new Set(numbers)].toSorted((one, other) => one - other),
   );
   assert.deepEqual([...texts.keys()], ["output.0.summary.0.text", "output.1.content.0.text", "output.2.arguments#0"]);
-  const odd = [responses[9], { ...responses[11], text: "another SECRET" }];
-  const translated = eventsOf(drive("compat", "responses", eventsOf(streamOf(odd)), holding).shown);
+  const withRepetition = [responses[9], { ...responses[11], text: "another SECRET" }];
+  const translated = eventsOf(drive("compat", "responses", eventsOf(streamOf(withRepetition)), holding).shown);
   assert.deepEqual(
     translated.map(({ data }) => JSON.parse(data ?? "")).map((event) => event.delta ?? event.text),
     ["my SEC", "another [x]"],

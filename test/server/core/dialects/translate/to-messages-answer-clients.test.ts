@@ -39,7 +39,7 @@ after(() => {
   return new Promise((resolve) => server.close(resolve));
 });
 
-const ASKED = { model: "model-asked", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }] };
+const REQUEST = { model: "model-asked", max_tokens: 100, messages: [{ role: "user" as const, content: "Hi" }] };
 
 interface Client {
   readonly name: string;
@@ -59,14 +59,14 @@ const CLIENTS: readonly Client[] = [
   {
     name: "the newest client",
     problem: APIError,
-    events: async () => all(await new Anthropic(settings()).messages.create({ ...ASKED, stream: true })),
-    final: () => new Anthropic(settings()).messages.stream(ASKED).finalMessage(),
+    events: async () => all(await new Anthropic(settings()).messages.create({ ...REQUEST, stream: true })),
+    final: () => new Anthropic(settings()).messages.stream(REQUEST).finalMessage(),
   },
   {
     name: "the older client",
     problem: ClassicAPIError,
-    events: async () => all(await new Classic(settings()).messages.create({ ...ASKED, stream: true })),
-    final: () => new Classic(settings()).messages.stream(ASKED).finalMessage(),
+    events: async () => all(await new Classic(settings()).messages.create({ ...REQUEST, stream: true })),
+    final: () => new Classic(settings()).messages.stream(REQUEST).finalMessage(),
   },
 ];
 

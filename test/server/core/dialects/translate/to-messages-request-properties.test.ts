@@ -251,9 +251,9 @@ test("any value in place of any part gives a valid request or a problem of the r
       fc.jsonValue(),
       lacks,
       (whole, at, by, names) => {
-        const odd = replaced(whole, at, by);
+        const changed = replaced(whole, at, by);
         try {
-          assertIsMessages(translate(odd, { lacks: names }).body);
+          assertIsMessages(translate(changed, { lacks: names }).body);
           translated++;
         } catch (error) {
           if (!(error instanceof RequestProblem)) throw error;

@@ -45,11 +45,11 @@ after(() => {
   server.close();
 });
 
-const ASKED = { model: "m1", input: "?" };
+const REQUEST = { model: "m1", input: "?" };
 
 async function iterated(): Promise<readonly unknown[]> {
   const events: unknown[] = [];
-  for await (const event of await client.responses.create({ ...ASKED, stream: true })) events.push(event);
+  for await (const event of await client.responses.create({ ...REQUEST, stream: true })) events.push(event);
   return events;
 }
 
@@ -67,15 +67,15 @@ for (const { row, ...given } of TRANSCRIPTS) {
         const response: Values = responseOf(frames) ?? assert.fail();
         played = { type: "text/event-stream", body: frames };
         assert.deepEqual(await iterated(), eventsOf(frames));
-        assert.deepEqual(shown(await client.responses.stream(ASKED).finalResponse()), response);
+        assert.deepEqual(shown(await client.responses.stream(REQUEST).finalResponse()), response);
         played = { type: "application/json", body: JSON.stringify(response) };
-        assert.deepEqual(shown(await client.responses.create(ASKED)), response);
+        assert.deepEqual(shown(await client.responses.create(REQUEST)), response);
       });
     } else {
       test(`the client raises from ${from}: ${row}`, async () => {
         played = { type: "text/event-stream", body: frames };
         await assert.rejects(iterated(), OpenAI.APIError);
-        await assert.rejects(client.responses.stream(ASKED).finalResponse());
+        await assert.rejects(client.responses.stream(REQUEST).finalResponse());
       });
     }
   }
@@ -97,7 +97,7 @@ test("a stream that the gateway ends raises an error in the client, whatever cam
       assert.deepEqual([error.code, error.message], [failure.code, failure.message]);
       return true;
     });
-    await assert.rejects(client.responses.stream(ASKED).finalResponse());
+    await assert.rejects(client.responses.stream(REQUEST).finalResponse());
   }
 });
 
@@ -114,7 +114,7 @@ test("an answer denied by a guardrail ends as filtered, and none of it is repeat
   );
   played = { type: "text/event-stream", body: frames + last };
   assert.equal((await iterated()).length, events.length + 1);
-  const final: Values = { ...(await client.responses.stream(ASKED).finalResponse()) };
+  const final: Values = { ...(await client.responses.stream(REQUEST).finalResponse()) };
   assert.deepEqual([final["status"], final["output"]], ["incomplete", []]);
   assert.deepEqual(final["incomplete_details"], { reason: "content_filter" });
   assert.deepEqual(final["gateway"], { ...denied, request_id: "req-1" });

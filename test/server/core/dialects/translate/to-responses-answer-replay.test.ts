@@ -21,7 +21,7 @@ const CHANNEL: ChannelTerms = {
   seal: OPEN_SEAL,
 };
 
-const ASKED = {
+const REQUEST = {
   model: "m1",
   reasoning: { effort: "medium", summary: "auto" },
   tools: [
@@ -40,13 +40,13 @@ const QUESTION = { role: "user", content: "Go." };
 
 /** Returns the second request, after the provider's `answer` to the first. */
 function replayed(translate: typeof responsesToChat, from: "messages" | "chat", answer: object): Values {
-  const first = translate(readJson(JSON.stringify({ ...ASKED, input: [QUESTION] })), MODEL, CHANNEL);
+  const first = translate(readJson(JSON.stringify({ ...REQUEST, input: [QUESTION] })), MODEL, CHANNEL);
   const text = responsesReading(from, first.answer).translateWhole(JSON.stringify(answer), STAMP, false);
   const { output } = JSON.parse(text) as { readonly output: readonly Values[] };
   const calls = output.filter((item) => typeof item["call_id"] === "string");
   const outputs = calls.map(({ type, call_id }) => ({ type: `${type}_output`, call_id, output: "ok" }));
   const input = [QUESTION, ...output, ...outputs];
-  const { body } = translate(readJson(JSON.stringify({ ...ASKED, input })), MODEL, CHANNEL);
+  const { body } = translate(readJson(JSON.stringify({ ...REQUEST, input })), MODEL, CHANNEL);
   const { messages } = JSON.parse(body) as { readonly messages: readonly Values[] };
   return messages.find(({ role }) => role === "assistant") ?? assert.fail("the answer is in the history");
 }

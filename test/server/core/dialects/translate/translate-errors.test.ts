@@ -268,12 +268,18 @@ for (const [data, type] of EVENTS) {
 
 test("whatever a provider sends, the client gets an error of its dialect on one line", () => {
   const anything = fc.jsonValue();
-  const odd = fc.record({ type: anything, message: anything, code: anything, param: anything, details: anything });
+  const errorLike = fc.record({
+    type: anything,
+    message: anything,
+    code: anything,
+    param: anything,
+    details: anything,
+  });
   const values = fc.oneof(
     anything,
-    odd,
-    fc.record({ error: fc.oneof(odd, anything) }),
-    fc.array(fc.record({ error: odd }), { maxLength: 2 }),
+    errorLike,
+    fc.record({ error: fc.oneof(errorLike, anything) }),
+    fc.array(fc.record({ error: errorLike }), { maxLength: 2 }),
   );
   fc.assert(
     fc.property(values, fc.integer({ min: 400, max: 599 }), (data, status) => {

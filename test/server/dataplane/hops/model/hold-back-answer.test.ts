@@ -272,7 +272,7 @@ test("a long answer is buffered up to a limit, its upstream waits, and none of i
 });
 
 test("a failover upstream is awaited likewise, and texts are inspected once", async () => {
-  const before = of("beside").asked;
+  const before = of("beside").callCount;
   first.script = (socket) => reply(socket, { status: 503 });
   const release = of("beside").hold();
   const answered = spare.requests.length;
@@ -281,7 +281,7 @@ test("a failover upstream is awaited likewise, and texts are inspected once", as
   assert.equal(await isOver(answer), false);
   release();
   assert.equal((await answer).status, 200);
-  assert.equal(of("beside").asked, before + 1);
+  assert.equal(of("beside").callCount, before + 1);
 });
 
 test("the request of a client that disconnects is still judged and recorded", async () => {
@@ -305,10 +305,10 @@ test("the request of a client that disconnects is still judged and recorded", as
 
 test("a finding made behind the request counts at the next one", async () => {
   const body = bodyOf("LATER");
-  const before = of("later").asked;
+  const before = of("later").callCount;
   const release = of("later").hold();
   assert.equal((await send(body)).status, 200);
-  await eventually("the detector to be asked", () => of("later").asked === before + 1);
+  await eventually("the detector to be asked", () => of("later").callCount === before + 1);
   assert.equal((await send(body)).status, 200, "nobody waits for it");
   release();
   const denied = await eventually("the finding to count", async () => {
@@ -331,7 +331,7 @@ test("a request is judged by the guardrails it began with, whatever is configure
   assert.equal((await ask("NOW and BESIDE")).status, 200, "who comes now is exempt");
   releases[1]?.();
   assert.equal((await answer).acted, "note=annotate, no-beside=deny");
-  assert.equal(other.of("other").asked, 0);
+  assert.equal(other.of("other").callCount, 0);
 });
 
 test("a full trail refuses requests that a rule acted on, immediately or beside the call, and no others", async () => {

@@ -47,15 +47,15 @@ test("a message is rewritten by the findings of detectors beside a call, and tho
   const { guard, of } = lateGuard({ detectors, rules });
   const release = of("beside").hold();
   const judging = guard.inspectMessage(segmentsOf("NOW, BESIDE, LATER"), occasion(), signal);
-  assert.equal(of("later").asked, 0);
+  assert.equal(of("later").callCount, 0);
   release();
   const { judgement } = await judging;
   assert.ok(judgement?.outcome === "allow");
   assert.equal(judgement.rewrites[0]?.text, "<NOW>, <BESIDE>, LATER");
-  await eventually("what is behind to be asked", () => of("later").asked === 1);
+  await eventually("what is behind to be asked", () => of("later").callCount === 1);
   const next = await guard.inspectMessage(segmentsOf("NOW, BESIDE, LATER"), occasion(), signal);
   assert.equal(next.judgement?.outcome, "deny");
-  assert.equal(of("later").asked, 1);
+  assert.equal(of("later").callCount, 1);
 });
 
 test("a detector failure is reported in its own step", async () => {

@@ -10,7 +10,7 @@ class NameDetector implements Detector {
   readonly horizon = undefined;
   readonly name: string;
   readonly fingerprint: string;
-  asked = 0;
+  callCount = 0;
   failure: Error | undefined;
   #gate: Promise<void> | undefined;
 
@@ -32,7 +32,7 @@ class NameDetector implements Detector {
   }
 
   detect(texts: readonly DetectorInput[]) {
-    this.asked++;
+    this.callCount++;
     const answer = () => {
       if (this.failure !== undefined) throw this.failure;
       return texts.map((scanned) => this.#find(scanned));

@@ -71,13 +71,13 @@ test("a value is found on any page, and other values stay", async (t) => {
     contents(simulator),
     values.slice(0, 6).map((value) => `"${value}"`),
   );
-  const before = simulator.asked.length;
+  const before = simulator.requests.length;
   simulator.fault = (method, path) =>
     method === "GET" && path.endsWith("dns_records")
       ? { status: 200, body: '{"result":[],"success":true,"errors":[],"result_info":{"total_pages":1e9}}' }
       : undefined;
   await dns.remove(record("value-0"), signal);
-  assert.ok(simulator.asked.length - before < 60, "pages without end are not read without end");
+  assert.ok(simulator.requests.length - before < 60, "pages without end are not read without end");
 });
 
 test("a token that reads zones and one that writes records are each used for their own purpose", async (t) => {
@@ -167,7 +167,7 @@ test("a check reads zones and records, writes nothing, and names what is missing
     await dns.check([NAME, "_acme-challenge.example.com"], signal),
     /shows the records of example\.com; whether they/,
   );
-  assert.ok(simulator.asked.every((line) => line.startsWith("GET ")));
+  assert.ok(simulator.requests.every((line) => line.startsWith("GET ")));
   const other = await start(t, { apiToken: "reader" });
   await assert.rejects(other.dns.check([NAME], signal), /did not list the records .*check tls\.dns\.api_token/);
 });

@@ -15,16 +15,16 @@ const signal = AbortSignal.timeout(30_000);
 const QUICK = { everyMs: 5, limitMs: 20_000 };
 
 interface NameServer extends DnsServer {
-  asked: number;
+  queryCount: number;
 }
 
 /** A UDP server that answers TXT with the result of `values` for the number of the query. */
-async function nameServer(owner: Owner, values: (asked: number) => readonly string[]): Promise<NameServer> {
+async function nameServer(owner: Owner, values: (queryCount: number) => readonly string[]): Promise<NameServer> {
   const socket = createSocket("udp4");
-  const server = { address: "127.0.0.1", port: 0, asked: 0 };
+  const server = { address: "127.0.0.1", port: 0, queryCount: 0 };
   socket.on("message", (question, { port, address }) => {
-    server.asked += 1;
-    const records = values(server.asked).map((value) => {
+    server.queryCount += 1;
+    const records = values(server.queryCount).map((value) => {
       const text = Buffer.concat([Buffer.from([value.length]), Buffer.from(value)]);
       const head = Buffer.from("c00c0010000100000000", "hex");
       return Buffer.concat([head, Buffer.from([text.length >> 8, text.length & 0xff]), text]);
@@ -43,27 +43,27 @@ async function nameServer(owner: Owner, values: (asked: number) => readonly stri
 
 test("the wait ends once the last server has the value, whatever other values there are", async (t) => {
   const prompt = await nameServer(t, () => ["another", "value"]);
-  const late = await nameServer(t, (asked) => (asked < 4 ? ["another"] : ["another", "value"]));
+  const late = await nameServer(t, (queryCount) => (queryCount < 4 ? ["another"] : ["another", "value"]));
   await awaitRecords([{ name: NAME, value: "value", servers: [prompt, late] }], signal, QUICK);
-  assert.deepEqual([prompt.asked, late.asked], [4, 4]);
+  assert.deepEqual([prompt.queryCount, late.queryCount], [4, 4]);
 });
 
 test("each record is awaited at its own servers", async (t) => {
   const one = await nameServer(t, () => ["one"]);
-  const two = await nameServer(t, (asked) => (asked < 2 ? [] : ["two"]));
+  const two = await nameServer(t, (queryCount) => (queryCount < 2 ? [] : ["two"]));
   const records = [
     { name: NAME, value: "one", servers: [one] },
     { name: "_acme-challenge.example.com", value: "two", servers: [two] },
   ];
   await awaitRecords(records, signal, QUICK);
-  assert.deepEqual([one.asked, two.asked], [1, 2]);
+  assert.deepEqual([one.queryCount, two.queryCount], [1, 2]);
 });
 
 test("an unreachable server is not waited for, even if all are", async (t) => {
   const gone = { address: "127.0.0.1", port: await freePort() };
-  const there = await nameServer(t, (asked) => (asked < 2 ? [] : ["value"]));
+  const there = await nameServer(t, (queryCount) => (queryCount < 2 ? [] : ["value"]));
   await awaitRecords([{ name: NAME, value: "value", servers: [gone, there] }], signal, QUICK);
-  assert.equal(there.asked, 2);
+  assert.equal(there.queryCount, 2);
   await awaitRecords([{ name: NAME, value: "value", servers: [gone] }], signal, QUICK);
 });
 
@@ -83,8 +83,8 @@ test("a server that never has the value is named, and the order continues", asyn
 
 test("a signal ends the wait with its reason", async (t) => {
   const stop = new AbortController();
-  const never = await nameServer(t, (asked) => {
-    if (asked === 3) stop.abort(new Error("stopped"));
+  const never = await nameServer(t, (queryCount) => {
+    if (queryCount === 3) stop.abort(new Error("stopped"));
     return [];
   });
   const waiting = awaitRecords([{ name: NAME, value: "value", servers: [never] }], stop.signal, QUICK);

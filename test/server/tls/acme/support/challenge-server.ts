@@ -6,17 +6,17 @@ interface ChallengeServer {
   readonly port: number;
   /** Nodes that answer in turn. */
   answerers: readonly ((host: string, token: string) => MaybePromise<string | undefined>)[];
-  readonly asked: () => number;
+  readonly requestCount: () => number;
   close(): Promise<void>;
 }
 
 export async function startChallengeServer(): Promise<ChallengeServer> {
-  let asked = 0;
+  let requestCount = 0;
   const server: Server = createServer(async (request, response) => {
     const token = /^\/\.well-known\/acme-challenge\/([^/]+)$/.exec(request.url ?? "")?.[1];
     const host = (request.headers.host ?? "").replace(/:\d+$/, "");
     const answer =
-      token && (await challengeServer.answerers[asked++ % challengeServer.answerers.length]?.(host, token));
+      token && (await challengeServer.answerers[requestCount++ % challengeServer.answerers.length]?.(host, token));
     response.statusCode = answer ? 200 : 404;
     response.end(answer || "");
   });
@@ -26,7 +26,7 @@ export async function startChallengeServer(): Promise<ChallengeServer> {
   const challengeServer: ChallengeServer = {
     port,
     answerers: [],
-    asked: () => asked,
+    requestCount: () => requestCount,
     async close() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

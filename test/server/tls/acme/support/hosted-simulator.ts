@@ -32,7 +32,7 @@ export interface HostedSimulator {
   readonly base: string;
   readonly records: TxtRow[];
   /** Received requests as `METHOD path`. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** Received tokens, each with the kind of its request. */
   readonly tokens: [string, "zones" | "records"][];
   /** Zones by name, with their status. */
@@ -84,7 +84,7 @@ export async function hostedSimulator(rights: Readonly<Record<string, Right>>): 
     };
 
     const serve = async (): Promise<void> => {
-      simulator.asked.push(`${method} ${path}${url.search}`);
+      simulator.requests.push(`${method} ${path}${url.search}`);
       const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? "")?.[1];
       simulator.tokens.push([token ?? "", path === "/zones" ? "zones" : "records"]);
       const fault = simulator.fault(method, path);
@@ -138,7 +138,7 @@ export async function hostedSimulator(rights: Readonly<Record<string, Right>>): 
   const simulator: HostedSimulator = {
     base: `http://127.0.0.1:${port}/client/v4`,
     records: [],
-    asked: [],
+    requests: [],
     tokens: [],
     zones: new Map(),
     fault: () => undefined,

@@ -29,7 +29,7 @@ export interface StubAuthority {
   /** Number of created accounts. */
   accounts: number;
   /** Certificates whose renewal information was read. */
-  readonly asked: string[];
+  readonly requests: string[];
   /** Offset of its clock from this machine's. */
   aheadMs: number;
   refuse: (order: AskedOrder) => Refusal | undefined;
@@ -68,7 +68,7 @@ export async function stubAuthority(owner: Owner): Promise<StubAuthority> {
     authority,
     orders: [],
     accounts: 0,
-    asked: [],
+    requests: [],
     aheadMs: 0,
     refuse: () => undefined,
     issues: (names, publicKey) => {
@@ -105,7 +105,7 @@ export async function stubAuthority(owner: Owner): Promise<StubAuthority> {
     }
     if (what === "nonce") return answer({});
     if (what === "renewal") {
-      stub.asked.push(of);
+      stub.requests.push(of);
       response.writeHead(200, { "content-type": "application/json", "retry-after": "3600" }).end(stub.renewal);
       return;
     }

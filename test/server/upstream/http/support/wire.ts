@@ -13,7 +13,7 @@ import { atEnd, type Owner } from "../../../../e2e/support/wait.ts";
 /** Output for one request, one write per piece, each once the previous one was written. */
 export interface Script {
   readonly pieces: readonly Buffer[];
-  /** What happens to the connection afterwards. */
+  /** State of the connection after the answer. */
   readonly after: "end" | "keep" | "reset";
 }
 
