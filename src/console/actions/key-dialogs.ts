@@ -201,9 +201,11 @@ function revokeLine(name: string, data: Data, now: number): Line {
   );
 }
 
+/** Describes the last use. The gateway records its minute, so a use within the last minute has no exact age. */
 function lastUseText(name: string, data: Data, now: number): string {
   const at = keyNamed(data, name)?.last_used_at ?? null;
-  return at === null ? "This node knows of no use of it" : `Last used ${ago(at, now)}`;
+  if (at === null) return "This node knows of no use of it";
+  return now - Date.parse(at) < 60_000 ? "Last used within the last minute" : `Last used ${ago(at, now)}`;
 }
 
 const LATELY_MS = 3_600_000;

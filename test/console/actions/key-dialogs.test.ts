@@ -181,7 +181,7 @@ test("one key is revoked by typing its name", () => {
   assert.equal(dialog.isDangerous, true);
   assert.equal(dialog.confirm.kind === "typed" && dialog.confirm.expected({}), "ci-main");
   assert.deepEqual(wordsOf(dialog, CONTEXT), [
-    "Effect: ci-main stops working on all nodes now. Last used 2s ago. Cannot be undone",
+    "Effect: ci-main stops working on all nodes now. Last used within the last minute. Cannot be undone",
   ]);
   assert.deepEqual(
     actionsOf(dialog, CONTEXT).map(({ request }) => request),

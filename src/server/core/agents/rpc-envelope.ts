@@ -68,7 +68,7 @@ export function envelopeOf(text: string, root: JsonNode, ids: "strict" | "lenien
   }
   const method = stringIn(text, memberOf(root, "method"));
   if (method === undefined || method === "" || method.length > MAX_METHOD_LENGTH) {
-    return refused(INVALID_REQUEST, "Invalid request: there is no `method`, or none of a sensible length.");
+    return refused(INVALID_REQUEST, "Invalid request: `method` is missing, empty or too long.");
   }
   return { kind: "envelope", envelope: { text, root, method, id, params: memberOf(root, "params") } };
 }

@@ -273,7 +273,7 @@ export function ambiguityInMessage(text: string, params: JsonNode | undefined): 
   return undefined;
 }
 
-const NOT_ONE_CONTENT = "a part has not one content, of text, raw, url and data";
+const NOT_ONE_CONTENT = "a part must have exactly one of text, raw, url and data";
 
 /** Reads a part of a message. Returns a description of the problem if it is invalid. */
 function partOf(text: string, part: JsonNode): A2aPart | string {

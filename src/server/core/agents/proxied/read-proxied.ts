@@ -187,7 +187,7 @@ function readMessage(text: string, node: JsonNode, protocol: AgentProtocol): Mes
   if (isReply) {
     const alias = findAlias(node, [...MEMBERS, ...REPLY_MEMBERS]);
     if (alias !== undefined || hasRepeatedNames(node)) {
-      return { fault: "a name appears twice in it, or almost", code: INVALID_PARAMS, id: "null" };
+      return { fault: "a name appears in it twice, or in two spellings", code: INVALID_PARAMS, id: "null" };
     }
     const payload = replyPayload(node);
     return { id: undefined, method: "", name: "", payload, isReply, extras: otherMembers(node, REPLY_MEMBERS) };

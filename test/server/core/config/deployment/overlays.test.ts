@@ -8,7 +8,7 @@ test("a problem in an inline overlay is reported at its place", () => {
     catalog_overlays: [{ name: "house", providers: [{ op: "remove", name: "xai", docs: "https://x.example" }] }],
   });
   assert.deepEqual(problemsOf(document), [
-    "catalog_overlays[0].providers[0].docs: `op: remove` has no key but `name`; `docs` is not one of them",
+    "catalog_overlays[0].providers[0].docs: `op: remove` takes no key except `name`; `docs` is not one of them",
   ]);
 });
 

@@ -52,7 +52,7 @@ export function operationChecks(operation: ProviderOperation, problem: ProblemAt
 function disallowedKeys(operation: ProviderOperation, problem: ProblemAt, path: Path): readonly Problem[] {
   const allowed = ALLOWED_KEYS[operation.op];
   if (allowed === "all") return [];
-  const may = allowed.length === 0 ? "has no key but `name`" : `may change only ${enumerated(allowed, "and")}`;
+  const may = allowed.length === 0 ? "takes no key except `name`" : `may change only ${enumerated(allowed, "and")}`;
   const presentKeys = Object.keys(operation).filter((key) => key !== "op" && key !== "name");
   return presentKeys
     .filter((key) => !allowed.includes(key))
