@@ -1,6 +1,13 @@
 import { Server } from "node:net";
 
 /**
+ * Maximum number of connections that the system keeps until the process accepts them. After a restart all clients connect at
+ * once, and Node's default of 511 makes the others wait for a second and more, or resets them. Linux limits it by
+ * `net.core.somaxconn`, which is 4,096 by default.
+ */
+export const LISTEN_BACKLOG = 4_096;
+
+/**
  * Limits of the wait for a short turn of the event loop: maximum number of turns, and maximum duration of a short one
  * in milliseconds.
  */

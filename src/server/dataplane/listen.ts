@@ -8,6 +8,7 @@ import {
   formatAddress,
   formatDuration,
   GatewayError,
+  LISTEN_BACKLOG,
   type Log,
   parseAddress,
   stopAccepting,
@@ -227,7 +228,7 @@ interface Acceptor {
 async function acceptOn(address: string, app: FastifyInstance, log: Log): Promise<Acceptor> {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw new GatewayError("internal", `cannot listen: ${address} is not host:port or :port`);
-  await app.listen({ port: parsed.port, host: parsed.host ?? "::" });
+  await app.listen({ port: parsed.port, host: parsed.host ?? "::", backlog: LISTEN_BACKLOG });
   // Accepting fails, for example, when no file descriptor is left. The listener stays open and accepts again later.
   app.server.on("error", (error) => log.warn("data plane failed to accept", { error }));
   const bound = app.server.address() as AddressInfo;

@@ -10,6 +10,7 @@ import {
   descriptorsLeft,
   formatAddress,
   type Instruments,
+  LISTEN_BACKLOG,
   type Log,
   parseAddress,
   recordBaselineDescriptors,
@@ -292,6 +293,6 @@ async function reserveListenAddress(listen: string): Promise<ReservedAddress> {
 }
 
 async function startListening(server: Server, host: string, port: number): Promise<void> {
-  server.listen({ port, host });
+  server.listen({ port, host, backlog: LISTEN_BACKLOG });
   await once(server, "listening");
 }
