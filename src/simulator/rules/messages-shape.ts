@@ -228,14 +228,16 @@ const TOOL_CHOICE = taggedUnion({
   tool: object({ ...PARALLEL, name: text() }, ["name"]),
 });
 
-const DISPLAY = { type: anything, display: nullable(choice("summarized", "omitted")) };
-
-const THINKING = taggedUnion({
-  adaptive: object(DISPLAY),
-  between_tools: object({ type: anything }),
-  disabled: object({ type: anything }),
-  enabled: object({ ...DISPLAY, budget_tokens: whole(1_024) }, ["budget_tokens"]),
-});
+/** Returns the rule of `thinking`, which may be shown in the named ways. */
+function thinkingOf(...displays: readonly string[]): Rule {
+  const shown = { type: anything, display: nullable(choice(...displays)) };
+  return taggedUnion({
+    adaptive: object(shown),
+    between_tools: object({ type: anything }),
+    disabled: object({ type: anything }),
+    enabled: object({ ...shown, budget_tokens: whole(1_024) }, ["budget_tokens"]),
+  });
+}
 
 const FORMAT = taggedUnion({
   json_schema: withCheck(object({ type: anything, schema: dictionary }, ["schema"]), (format, at) => {
@@ -266,7 +268,7 @@ const COUNTED: Fields = {
   system: byType({ string: text(), array: list(taggedUnion({ text: FULL_TEXT })) }),
   tools: list(TOOL),
   tool_choice: TOOL_CHOICE,
-  thinking: THINKING,
+  thinking: thinkingOf("summarized", "omitted"),
   output_config: object({
     effort: nullable(choice("low", "medium", "high", "xhigh", "max")),
     format: nullable(FORMAT),
@@ -299,6 +301,7 @@ const FIELDS: Fields = {
 const BETA: Fields = {
   mcp_servers: list(dictionary),
   context_management: nullable(dictionary),
+  thinking: thinkingOf("summarized", "omitted", "updates"),
   output_format: nullable(FORMAT),
   thread: taggedUnion({
     create: object({ type: anything }),

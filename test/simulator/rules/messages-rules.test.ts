@@ -272,10 +272,12 @@ test("a model refuses what its name says it refuses", () => {
 });
 
 test("a beta header enables the members that need one", () => {
-  assert.equal(
-    refused({ ...BASE, mcp_servers: [], context_management: {} }, { ...OLD, "anthropic-beta": "x" }),
-    undefined,
-  );
+  const beta = { ...OLD, "anthropic-beta": "x" };
+  assert.equal(refused({ ...BASE, mcp_servers: [], context_management: {} }, beta), undefined);
+  // Claude Code 2.1.332 asks for this display.
+  const updates = { ...BASE, thinking: { type: "adaptive", display: "updates" } };
+  assert.equal(refused(updates, beta), undefined);
+  assert.match(refused(updates) ?? "", /^thinking\.adaptive\.display: Input should be/);
 });
 
 test("counting refuses fields for answering only, and keeps the other rules", () => {
