@@ -15,6 +15,7 @@ import { countOutcome, deliver } from "./deliver-answer.ts";
 import { type Dialect, Refused } from "./dialect-errors.ts";
 import { type Fault, parseFault } from "./fault-table.ts";
 import { type Exchange, writeError, writeWhole } from "./http-exchange.ts";
+import { ignoringOtherUpgrades } from "./ignore-upgrade.ts";
 import { type JsonObject, objectOf, stringOf } from "./json-fields.ts";
 import { fieldOf } from "./parse-form.ts";
 import { createMemory } from "./provider-memory.ts";
@@ -119,6 +120,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     requireKey,
     keyOf,
   });
+  server.on("upgrade", ignoringOtherUpgrades(server, sockets.upgrade));
   const connections = new Set<Socket>();
   server.on("connection", (socket) => {
     connections.add(socket);
@@ -128,7 +130,6 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       tally.openSockets -= 1;
     });
   });
-  server.on("upgrade", sockets.upgrade);
 
   await new Promise<void>((done, fail) => {
     server.once("error", fail);

@@ -63,6 +63,21 @@ test("bodies that are not a JSON object, name no model, or have an unknown encod
   assert.equal(await send("--b\r\ncontent-disposition: form-data; name=x\r\n\r\ncut off", form), 400);
 });
 
+test("an offer of another protocol is ignored, and the request served as it is, like the next on its connection", async (t) => {
+  const of = await simulator(t);
+  const headed = (path: string, ...headers: string[]) =>
+    rawPost(path, CHAT).replace("host: sim", ["host: sim", ...headers].join("\r\n"));
+  const offer = ["connection: Upgrade, HTTP2-Settings", "http2-settings: AAEAAEAA", "upgrade: h2c"];
+  const first = headed("/v1/messages/count_tokens", ...offer, "anthropic-version: 2023-06-01");
+  const received = await rawExchange(of, first + headed("/v1/chat/completions", "connection: close"));
+  assert.match(received, /^HTTP\/1\.1 200 .*"input_tokens":.*HTTP\/1\.1 200 .*"chat\.completion"/s);
+  assert.match(
+    await rawExchange(of, headed("/v1/chat/completions", "connection: close, Upgrade", "upgrade: TLS/1.0")),
+    /^HTTP\/1\.1 200 /,
+  );
+  await until(() => of.counts().openSockets === 0);
+});
+
 test("a body over 64 MiB is refused with 413 in the dialect's format", async (t) => {
   const { url } = await simulator(t);
   const chunk = Buffer.alloc(1024 * 1024, 0x20);
