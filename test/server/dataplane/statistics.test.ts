@@ -52,6 +52,17 @@ const NOTHING_MET: ProviderReading = {
   lastFailure: undefined,
 };
 
+test("a provider takes little memory until it is used", () => {
+  const names = Array.from({ length: 1_000 }, (_, at) => `provider-${at}`);
+  const before = process.memoryUsage().arrayBuffers;
+  const { statistics } = open(...names);
+  const taken = process.memoryUsage().arrayBuffers - before;
+  assert.ok(taken < 8 * 2 ** 20, `1,000 providers take ${taken} bytes`);
+  attempts(statistics, "provider-7", 1, 0);
+  assert.equal(statistics.read("provider-7")?.state, "ok");
+  assert.equal(statistics.read("provider-8")?.state, "idle");
+});
+
 test("a provider without requests is idle, and an unconfigured one is unknown", () => {
   const { statistics } = open("a");
   assert.deepEqual(statistics.read("a"), NOTHING_MET);
