@@ -31,6 +31,9 @@ export function createOrderedKeys(): OrderedKeys {
     return low;
   }
 
+  /** Returns whether `key` follows all others. Rows that are loaded come in order, and need no search then. */
+  const isAfterAll = (key: string): boolean => (chunks.at(-1)?.at(-1) ?? key) < key;
+
   /** Joins the chunk at `at` with the next one if both are short. */
   function join(at: number): void {
     const [left, right] = [chunks[at], chunks[at + 1]];
@@ -40,13 +43,15 @@ export function createOrderedKeys(): OrderedKeys {
 
   return {
     add(key) {
-      const at = chunkOf(key);
+      const isLast = isAfterAll(key);
+      const at = isLast ? chunks.length - 1 : chunkOf(key);
       const chunk = chunks[at];
       if (chunk === undefined) {
         chunks.push([key]);
         return;
       }
-      chunk.splice(lowerBound(chunk, key), 0, key);
+      if (isLast) chunk.push(key);
+      else chunk.splice(lowerBound(chunk, key), 0, key);
       // Keys are often added in order, so the left part stays nearly full.
       if (chunk.length > MAX_CHUNK) chunks.splice(at + 1, 0, chunk.splice(MAX_CHUNK - MIN_CHUNK));
     },
