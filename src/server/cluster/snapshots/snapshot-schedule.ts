@@ -9,6 +9,10 @@ import type { ArchiveMeta } from "./archive.ts";
 
 /** Number of applied entries after which a snapshot is made. */
 const EVERY_ENTRIES = 8_192;
+/**
+ * Size of the log at which a snapshot is made early. After a larger snapshot the log must have its size: each snapshot contains the
+ * whole state, so that a fixed distance would write a state that grows, such as an uploaded archive, over and over.
+ */
 const EVERY_BYTES = 64 * 1024 * 1024;
 
 /** Number of entries kept before a snapshot, so that a member that was away shortly needs no snapshot. */
@@ -80,9 +84,10 @@ export function createSnapshotSchedule(ports: SnapshotPorts): SnapshotSchedule {
   return {
     makeIfDue() {
       if (running !== undefined || signal.aborted) return;
-      const { log } = storage;
-      const since = writer.position().applied.index - (log.snapshotRecord?.index ?? 0);
-      if (since < EVERY_ENTRIES && !(log.byteLength >= EVERY_BYTES && since > 0)) return;
+      const { snapshotRecord: last, byteLength } = storage.log;
+      const since = writer.position().applied.index - (last?.index ?? 0);
+      const isLarge = byteLength >= Math.max(EVERY_BYTES, last?.size ?? 0);
+      if (since < EVERY_ENTRIES && !(isLarge && since > 0)) return;
       begin(false).catch((error: unknown) => {
         if (!signal.aborted) ports.onFault(error);
       });

@@ -112,6 +112,24 @@ test("a large log is due early, and its entries are all dropped", async (t) => {
   assert.equal(made.storage.log.firstIndex(), 66);
 });
 
+test("after a large snapshot the log must have its size", async (t) => {
+  const made = await bench(t);
+  const { log } = made.storage;
+  await made.fill(2);
+  // Only the stated size is large.
+  await log.recordSnapshot({ ...(await made.snapshots.make()), size: 66 * 1024 * 1024 }, 2);
+  made.compacted = 0;
+  await made.fill(67, 1024 * 1024);
+  assert.ok(log.byteLength >= 64 * 1024 * 1024);
+  made.snapshots.makeIfDue();
+  await made.writer.runExclusive(async () => undefined);
+  assert.equal(log.snapshotRecord?.index, 2);
+  await made.fill(69, 1024 * 1024);
+  made.snapshots.makeIfDue();
+  await until("the snapshot is recorded", () => made.compacted === 1, 30_000);
+  assert.equal(log.snapshotRecord?.index, 69);
+});
+
 test("a full snapshot keeps no log entries, whichever member needs them", async (t) => {
   const made = await bench(t);
   await made.fill(20);
