@@ -128,8 +128,10 @@ test("the gateway's own token is fetched once for all concurrent requests", asyn
   assert.equal(corp.requestCount, 2);
 });
 
-test("200 concurrent callers cause one exchange each, and no caller gets another's token", async () => {
-  const callers = await Promise.all(Array.from({ length: 200 }, (_, at) => tokenOf(`user-${at}`)));
+test("60 concurrent callers cause one exchange each, and no caller gets another's token", async () => {
+  /** Three calls each. All exchanges begin at once, and a token endpoint has five seconds to answer, on a busy machine too. */
+  const CALLERS = 60;
+  const callers = await Promise.all(Array.from({ length: CALLERS }, (_, at) => tokenOf(`user-${at}`)));
   const calls = callers.flatMap((token, at) => [
     callTool(url, "exchanged", token, `user-${at}`),
     callTool(url, "exchanged", token, `user-${at}`),
@@ -137,13 +139,16 @@ test("200 concurrent callers cause one exchange each, and no caller gets another
   ]);
   const all = await Promise.all(calls);
   for (const [at, called] of all.entries()) answered(called, `user-${Math.floor(at / 3)}`);
-  assert.equal(corp.requests.length, 200);
-  assert.equal(new Set(corp.requests.map(({ subject }) => subject)).size, 200);
+  assert.equal(corp.requests.length, CALLERS);
+  assert.equal(new Set(corp.requests.map(({ subject }) => subject)).size, CALLERS);
   assert.ok(corp.requests.every(({ grant }) => grant === EXCHANGE));
   const series = await readMetrics(gateway);
   // Each process keeps the tokens of its own callers.
-  assert.ok(sumOf(series, "gateway_exchanged_tokens") >= 200);
-  assert.equal(sumOf(series, "gateway_credential_fetches_total", { credential: "exchanged", outcome: "fetched" }), 200);
+  assert.ok(sumOf(series, "gateway_exchanged_tokens") >= CALLERS);
+  assert.equal(
+    sumOf(series, "gateway_credential_fetches_total", { credential: "exchanged", outcome: "fetched" }),
+    CALLERS,
+  );
 });
 
 test("50 callers with thousands of interleaved calls and revoked tokens each send their own caller's token", async () => {
