@@ -40,8 +40,8 @@ describe("audit trail", () => {
       return found.length > 0 && found;
     });
   const factsOf = ({ event, data }: SeenRecord) => {
-    const { action, resource, principal, via, outcome } = data;
-    return { event, action, resource, principal, via, outcome };
+    const { action, resource, principal, door, outcome } = data;
+    return { event, action, resource, principal, door, outcome };
   };
 
   for (const id of CHANGES) {
@@ -69,7 +69,7 @@ describe("audit trail", () => {
           action: id,
           resource: `${kind}::"${name}"`,
           principal: principals[listener],
-          via: listener,
+          door: listener,
           outcome: isDenied ? undefined : status < 400 ? "done" : "refused",
         });
         assert.equal(record.data["principal_name"], listener === "network" ? "alice.a" : undefined);
