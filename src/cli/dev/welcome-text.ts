@@ -171,7 +171,8 @@ function furtherSections(addresses: DevAddresses): readonly Section[] {
         "  npm sdk 1.x              not supported: use the npm client",
         "  Inspector 2.x            --protocol-era auto",
         "  Python Client 2.x        nothing",
-        "  Claude Code, Codex, opencode, mcp-remote   not yet",
+        "  Claude Code 2.1.332      nothing",
+        "  Codex, opencode, mcp-remote   not yet",
       ],
     },
     {
