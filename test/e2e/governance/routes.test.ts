@@ -96,8 +96,9 @@ test("a limit of 0 refuses requests without a maximum output too: a spent quota 
   for (const [path, type, body] of cases) {
     for (const stream of [false, true]) {
       const { status, text } = await say(gateway, { key: metered, path, body: { ...body, stream } });
-      const { error } = JSON.parse(text) as { error: { type: string; code: string } };
+      const { error } = JSON.parse(text) as { error: { type: string; code: string; message: string } };
       assert.deepEqual([path, status, error.type, error.code], [path, 429, type, "budget_exhausted"]);
+      assert.equal(error.message, "Budget small allows no requests: its limit is 0.");
     }
   }
 });

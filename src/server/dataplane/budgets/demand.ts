@@ -51,13 +51,14 @@ export function refusalFor(
 }
 
 function messageOf(
-  { name: budget, isShared }: BudgetRule,
+  { name: budget, isShared, limit }: BudgetRule,
   { code, needed, left, isUnbounded = false }: BudgetRefusal,
   { endsAt, isTooLarge }: { readonly endsAt: number; readonly isTooLarge: boolean },
 ): string {
   if (code === "budget_unavailable") {
     return `Budget ${budget} could not be charged: this node has used its share, and the cluster did not grant more in time.`;
   }
+  if (limit === 0) return `Budget ${budget} allows no requests: its limit is 0.`;
   const resets = new Date(endsAt).toISOString();
   if (!isTooLarge && needed !== undefined && left !== undefined && needed > left && left > 0) {
     const units = needed.toLocaleString("en-US");
