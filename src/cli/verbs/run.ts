@@ -100,8 +100,8 @@ async function runFlagMode(options: Options, io: Io, log: Log, logTee: LogTee): 
   if (compiled.kind === "refused") return refuse(compiled.problems, io);
   if (!["", "1", "auto"].includes(io.env["GATEWAY_WORKERS"] ?? ""))
     log.warn("GATEWAY_WORKERS has no effect without -config: one process serves");
-  await warnOfLimits({ ...io.env, GATEWAY_WORKERS: "1" }, log);
   return runUntilStopped(io, log, async ({ owner, bounds, build }) => {
+    await warnOfLimits({ ...io.env, GATEWAY_WORKERS: "1" }, log);
     const exporting = { env: io.env, nodeId: randomUUID(), tee: logTee };
     const observed = await observe(options.metricsListen, owner, log, build, exporting);
     const { snapshot } = compiled;
@@ -143,9 +143,9 @@ async function runFrom(path: string, io: Io, log: Log, logTee: LogTee, hangups: 
   }
   if (nodeFile === undefined) return refuse(documents.problems, io);
   for (const warning of documents.problems) log.warn("configuration", { warning });
-  await warnOfLimits(io.env, log);
   return runUntilStopped(io, log, async ({ owner, bounds, build, manager, signal }) => {
     const workers = readWorkerCount(io.env);
+    await warnOfLimits(io.env, log);
     const ofRun = { env: io.env, workers, build, log, tee: logTee, signal };
     const options = { ...bounds, ...ofRun, documents: { ...documents, nodeFile } };
     const node = await startConfigNode(options, owner);
